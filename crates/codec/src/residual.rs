@@ -1,0 +1,1 @@
+//! Residuals to bytes: zigzag, byte planes, joint tokens.

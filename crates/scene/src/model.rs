@@ -1,0 +1,419 @@
+//! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them when asked, so a file of any
+//! size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time samplings).
+
+use crate::Error;
+use glam::DMat4;
+use std::sync::Arc;
+
+/// Index into [`Scene::nodes`].
+pub type NodeId = usize;
+/// Index into [`Scene::meshes`].
+pub type MeshId = usize;
+
+/// A file, or several merged by node path.
+#[derive(Default, Clone)]
+pub struct Scene {
+    /// The tree in depth-first pre-order: a parent stands before its children.
+    pub nodes: Vec<Node>,
+    /// The meshes that nodes refer to.
+    pub meshes: Vec<Mesh>,
+    /// The length unit the file names, if it does.
+    pub unit: Option<Unit>,
+    /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
+    pub fps: Option<f64>,
+    /// What the file says about itself (application, date, description …), as key and value.
+    pub metadata: Vec<(String, String)>,
+    /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
+    pub format: &'static str,
+    /// Counts that only the reader knows (face sets and instance objects are no nodes).
+    pub counts: Counts,
+}
+
+/// Counts as `info` prints them: transforms and meshes with instances expanded, instance *objects* apart.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Counts {
+    pub xforms: usize,
+    pub meshes: usize,
+    pub subds: usize,
+    pub curves: usize,
+    pub points: usize,
+    pub nurbs: usize,
+    pub cameras: usize,
+    pub lights: usize,
+    pub facesets: usize,
+    pub instances: usize,
+}
+
+/// A length unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Unit {
+    Metre,
+    Centimetre,
+    Millimetre,
+    Inch,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum NodeKind {
+    /// A transform, or a plain group.
+    Xform,
+    PolyMesh,
+    /// A subdivision surface, kept as its control cage.
+    SubD,
+    Curves,
+    Points,
+    NuPatch,
+    Camera,
+    Light,
+    Material,
+    /// Anything else; its children are still visited.
+    Other,
+}
+
+/// One object of the tree.
+#[derive(Clone)]
+pub struct Node {
+    /// Name, unique among its siblings.
+    pub name: String,
+    /// Absolute path, `/a/b`.
+    pub path: String,
+    /// The parent; `None` for children of the file's root.
+    pub parent: Option<NodeId>,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Local transform, absent = identity.
+    pub transform: Option<Transform>,
+    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`). Absent = −1. Held, never interpolated.
+    pub visibility: Option<Channel<i8>>,
+    /// The mesh, where `kind` is `PolyMesh` or `SubD`.
+    pub mesh: Option<MeshId>,
+    /// This node stands for another one with its whole subtree (Alembic instance). Readers guarantee that the target
+    /// exists and that following instances never comes back to where it started. Such a node has the target's `kind`
+    /// and nothing else of its own; see [`Scene::expand`].
+    pub instance_of: Option<NodeId>,
+    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is animated.
+    pub samples: usize,
+    /// User properties, only shown by `info`: name and a short description of type and value.
+    pub user_properties: Vec<(String, String)>,
+}
+
+/// A local transform over time.
+#[derive(Clone)]
+pub struct Transform {
+    /// Local matrix (column vectors).
+    pub matrix: Channel<DMat4>,
+    /// False at a sample = the parents' transforms are ignored there. Absent = true. Held, never interpolated.
+    pub inherits: Option<Channel<bool>>,
+}
+
+/// Alembic's classes of topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// Nothing changes.
+    Constant,
+    /// Positions change, faces do not.
+    Homogeneous,
+    /// Faces or the number of points change.
+    Heterogeneous,
+}
+
+/// Which way faces turn, seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Winding {
+    /// Alembic's.
+    Clockwise,
+    /// glTF's, OBJ's, and that of everything this project writes but Alembic.
+    CounterClockwise,
+}
+
+/// What an attribute's values are attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One value for the mesh.
+    Constant,
+    /// One per face.
+    Uniform,
+    /// One per point.
+    Varying,
+    /// One per point.
+    Vertex,
+    /// One per face corner.
+    FaceVarying,
+}
+
+/// A polygon mesh over time.
+#[derive(Clone)]
+pub struct Mesh {
+    /// Path of the node that owns it.
+    pub path: String,
+    /// Points, in the node's space.
+    pub positions: Channel<[f32; 3]>,
+    /// Corners of each face. Values below 3 (also negative ones) can occur and make no triangle.
+    pub face_counts: Channel<i32>,
+    /// Point of each corner, in the file's winding. Can be out of range in bad files.
+    pub face_indices: Channel<i32>,
+    /// The file's winding.
+    pub winding: Winding,
+    /// Topology class, told from the samples' identities, not from flags in the file.
+    pub topology: Topology,
+    /// Normals, if the file has them.
+    pub normals: Option<Attribute<[f32; 3]>>,
+    /// UV sets, the default one first.
+    pub uvs: Vec<Attribute<[f32; 2]>>,
+    /// Colour sets, RGB widened with alpha 1.
+    pub colours: Vec<Attribute<[f32; 4]>>,
+    /// Velocities, units per second, one per point.
+    pub velocities: Option<Channel<[f32; 3]>>,
+    /// Named sets of faces: materials or groups.
+    pub face_sets: Vec<FaceSet>,
+    /// Attributes that are kept for `info` only: name and description ("float32 x3, vertex").
+    pub other_attributes: Vec<(String, String)>,
+    /// True for a subdivision surface's control cage.
+    pub is_subd: bool,
+}
+
+/// Per-element values of a mesh, plain or indexed.
+#[derive(Clone)]
+pub struct Attribute<T> {
+    /// Name (of a uv set its own, where the file has one).
+    pub name: String,
+    /// Element that a value belongs to.
+    pub scope: Scope,
+    /// Values, or the palette that `indices` point into.
+    pub values: Channel<T>,
+    /// One index per element of the scope, into `values`.
+    pub indices: Option<Channel<u32>>,
+}
+
+/// A named set of faces.
+#[derive(Clone)]
+pub struct FaceSet {
+    /// Name: a material's or group's.
+    pub name: String,
+    /// Face numbers; can be out of range in bad files.
+    pub faces: Channel<i32>,
+}
+
+/// When the samples of a property are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TimeSampling {
+    /// `start + i·step`.
+    Uniform {
+        /// Time of sample 0.
+        start: f64,
+        /// Seconds between samples, > 0.
+        step: f64,
+    },
+    /// `times[i mod n] + period·(i div n)`.
+    Cyclic {
+        /// Times of the first cycle, ascending.
+        times: Vec<f64>,
+        /// Seconds per cycle, > 0.
+        period: f64,
+    },
+    /// `times[i]`; the last one holds for all after it.
+    Acyclic {
+        /// Times, ascending.
+        times: Vec<f64>,
+    },
+}
+
+impl TimeSampling {
+    /// Time of sample `i` in seconds.
+    pub fn time(&self, i: usize) -> f64 {
+        match self {
+            TimeSampling::Uniform { start, step } => start + i as f64 * step,
+            TimeSampling::Cyclic { times, period } => {
+                let n = times.len().max(1);
+                times.get(i % n).copied().unwrap_or(0.0) + (i / n) as f64 * period
+            }
+            TimeSampling::Acyclic { times } => {
+                times.get(i).or(times.last()).copied().unwrap_or(0.0)
+            }
+        }
+    }
+}
+
+/// Says which samples are equal without reading them: equal identities in one channel mean equal data.
+pub type Identity = u128;
+
+/// Where the samples of a channel come from.
+pub trait Source<T>: Send + Sync {
+    /// Number of samples.
+    fn len(&self) -> usize;
+    /// True without samples.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Identity of sample `i`, cheap.
+    fn identity(&self, i: usize) -> Identity;
+    /// Reads sample `i` into `out`, which is cleared first.
+    fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
+}
+
+/// A property over time. Each sample is an array of `T`, whose length may differ from sample to sample.
+#[derive(Clone)]
+pub struct Channel<T> {
+    sampling: Arc<TimeSampling>,
+    source: Arc<dyn Source<T>>,
+}
+
+impl<T: Clone + Send + Sync + 'static> Channel<T> {
+    /// A channel over `source`; it must have at least one sample for anything but `len` to be called.
+    pub fn new(sampling: Arc<TimeSampling>, source: Arc<dyn Source<T>>) -> Channel<T> {
+        Channel { sampling, source }
+    }
+    /// One sample that never changes, held in memory.
+    pub fn constant(values: Vec<T>) -> Channel<T> {
+        Channel::in_memory(
+            TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            },
+            vec![values],
+        )
+    }
+    /// Samples held in memory (tests, small files). Their identities are their numbers.
+    pub fn in_memory(sampling: TimeSampling, samples: Vec<Vec<T>>) -> Channel<T> {
+        struct Memory<T>(Vec<Vec<T>>);
+        impl<T: Clone + Send + Sync> Source<T> for Memory<T> {
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn identity(&self, i: usize) -> Identity {
+                i as Identity
+            }
+            fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
+                out.clear();
+                out.extend_from_slice(self.0.get(i).map(Vec::as_slice).unwrap_or(&[]));
+                Ok(())
+            }
+        }
+        Channel {
+            sampling: Arc::new(sampling),
+            source: Arc::new(Memory(samples)),
+        }
+    }
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.source.len()
+    }
+    /// True without samples.
+    pub fn is_empty(&self) -> bool {
+        self.source.is_empty()
+    }
+    /// Time of sample `i`.
+    pub fn time(&self, i: usize) -> f64 {
+        self.sampling.time(i)
+    }
+    /// The time sampling.
+    pub fn sampling(&self) -> &Arc<TimeSampling> {
+        &self.sampling
+    }
+    /// Identity of sample `i`.
+    pub fn identity(&self, i: usize) -> Identity {
+        self.source.identity(i)
+    }
+    /// True where all samples are equal.
+    pub fn is_constant(&self) -> bool {
+        (1..self.len()).all(|i| self.identity(i) == self.identity(0))
+    }
+    /// Reads sample `i`.
+    pub fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
+        self.source.read(i, out)
+    }
+    /// The sample at or before `time` and the fraction of the way to the next one, both clamped to what exists.
+    /// A time within [`SAME_TIME`] of a sample is that sample.
+    pub fn locate(&self, time: f64) -> (usize, f64) {
+        let n = self.len();
+        if n <= 1 || time <= self.time(0) + SAME_TIME {
+            return (0, 0.0);
+        }
+        if time >= self.time(n - 1) - SAME_TIME {
+            return (n - 1, 0.0);
+        }
+        // Invariant: time(low) <= time < time(high), up to SAME_TIME.
+        let (mut low, mut high) = (0, n - 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.time(middle) <= time + SAME_TIME {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        let (a, b) = (self.time(low), self.time(high));
+        if time - a <= SAME_TIME || b <= a {
+            (low, 0.0)
+        } else {
+            (low, ((time - a) / (b - a)).clamp(0.0, 1.0))
+        }
+    }
+}
+
+/// Times closer than this are one (HOUSE.md §8.2): 10 µs.
+pub const SAME_TIME: f64 = 1e-5;
+
+/// One object of the tree with instances expanded: an instance's subtree appears under it again.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// Path in the expanded tree.
+    pub path: String,
+    /// Index of the parent in the expanded list.
+    pub parent: Option<usize>,
+    /// The node whose data it uses (for an instance the node it stands for).
+    pub node: NodeId,
+}
+
+impl Scene {
+    /// Largest number of objects that [`Scene::expand`] produces.
+    pub const MAX_PLACED: usize = 4_000_000;
+
+    /// The tree with every instance replaced by what it stands for, in depth-first pre-order.
+    /// Fails with a limit error where nested instances multiply beyond [`Scene::MAX_PLACED`].
+    pub fn expand(&self) -> Result<Vec<Placed>, Error> {
+        let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
+        let mut stack = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate() {
+            match node.parent {
+                Some(parent) => children[parent].push(id),
+                None => stack.push((id, None, String::new())),
+            }
+        }
+        stack.reverse();
+        let mut placed: Vec<Placed> = Vec::new();
+        while let Some((id, parent, parent_path)) = stack.pop() {
+            if placed.len() >= Self::MAX_PLACED {
+                return Err(Error::Limit {
+                    path: parent_path.into(),
+                    what: "objects after expanding instances".into(),
+                    asked: placed.len() as u64 + 1,
+                    allowed: Self::MAX_PLACED as u64,
+                });
+            }
+            let path = format!("{parent_path}/{}", self.nodes[id].name);
+            // Readers refuse cycles; the bound here only keeps a hand-made scene from looping for ever.
+            let mut target = id;
+            for _ in 0..=self.nodes.len() {
+                match self.nodes[target].instance_of {
+                    Some(next) => target = next,
+                    None => break,
+                }
+            }
+            let own = placed.len();
+            for &child in children[target].iter().rev() {
+                stack.push((child, Some(own), path.clone()));
+            }
+            placed.push(Placed {
+                path,
+                parent,
+                node: target,
+            });
+        }
+        Ok(placed)
+    }
+}

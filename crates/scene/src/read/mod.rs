@@ -1,0 +1,1 @@
+//! Readers: one file or folder per format. [`open`] tells the format from content and name.

@@ -1,0 +1,1 @@
+//! Writers, for taking a decoded file back to a content tool.
