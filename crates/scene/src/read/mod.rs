@@ -1,1 +1,2 @@
 //! Readers: one file or folder per format. [`open`] tells the format from content and name.
+pub mod alembic;

@@ -1,0 +1,3 @@
+//! Alembic: two containers behind one [`core`] model, and the schemas on top of it.
+
+pub mod core;
