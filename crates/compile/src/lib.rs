@@ -1,1 +1,13 @@
-//! x
+//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
+//! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
+
+pub mod error;
+pub mod mesh;
+pub mod options;
+pub mod plan;
+pub mod report;
+
+pub use error::Error;
+pub use options::{MeshOverride, MethodChoice, Options, Tolerance};
+pub use plan::compile;
+pub use report::{MeshReport, Phase, Progress, Report, Silent};

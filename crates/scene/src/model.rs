@@ -298,6 +298,13 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
             source: Arc::new(Memory(samples)),
         }
     }
+    /// The same samples at other times.
+    pub fn with_sampling(&self, sampling: Arc<TimeSampling>) -> Channel<T> {
+        Channel {
+            sampling,
+            source: self.source.clone(),
+        }
+    }
     /// Number of samples.
     pub fn len(&self) -> usize {
         self.source.len()

@@ -1,1 +1,588 @@
-//! What a property is at a time: the one place that says how the source is interpolated.
+//! What the source is at a time: the one place that says how it is interpolated, which times become frames, and
+//! what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
+//!
+//! * Positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample holds.
+//! * Transforms: translation and scale linear, rotation by slerp, where both samples are such; else linear by element.
+//! * Visibility, topology, face sets: the earlier sample holds.
+
+use crate::{
+    Attribute, Channel, Error, Mesh, MeshId, Placed, SAME_TIME, Scene, Scope, TimeSampling,
+    Transform,
+};
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+/// Which attributes are compiled. Positions always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Channels {
+    pub normals: bool,
+    pub uvs: bool,
+    pub colours: bool,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Channels {
+            normals: true,
+            uvs: true,
+            colours: true,
+        }
+    }
+}
+
+/// A part of the animation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// Frames, both ends included.
+    Frames(usize, usize),
+    /// Seconds, both ends included.
+    Seconds(f64, f64),
+}
+
+/// How frame times are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameOptions {
+    /// What is compiled.
+    pub channels: Channels,
+    /// Resample to this rate.
+    pub fps: Option<f64>,
+    /// Keep only these.
+    pub range: Option<Range>,
+}
+
+/// Largest number of frames.
+pub const MAX_FRAMES: usize = 1 << 24;
+
+/// Time of every output frame, ascending: the superset of the sample times of everything that is compiled and really
+/// changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which nothing changes has one
+/// frame. A04, HOUSE §8.2. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+pub fn frame_times(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    options: &FrameOptions,
+) -> Result<Vec<f64>, Error> {
+    let mut times = Vec::new();
+    let mut fallback: Option<f64> = None;
+    let mut needed = vec![false; placed.len()];
+    let mut meshes = vec![false; scene.meshes.len()];
+    for (i, _) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
+        let mut at = Some(i);
+        while let Some(j) = at.filter(|&j| !needed[j]) {
+            needed[j] = true;
+            at = placed[j].parent;
+        }
+        if let Some(mesh) = scene.nodes[placed[i].node].mesh {
+            meshes[mesh] = true;
+        }
+    }
+    for (i, place) in placed.iter().enumerate().filter(|(i, _)| needed[*i]) {
+        let node = &scene.nodes[place.node];
+        if let Some(transform) = &node.transform {
+            collect(&transform.matrix, &mut times)?;
+            if let Some(inherits) = &transform.inherits {
+                collect(inherits, &mut times)?;
+            }
+        }
+        if let Some(visibility) = &node.visibility {
+            collect(visibility, &mut times)?;
+        }
+        debug_assert!(i < placed.len());
+    }
+    for (mesh, _) in scene.meshes.iter().zip(&meshes).filter(|(_, used)| **used) {
+        if !mesh.positions.is_empty() {
+            let first = mesh.positions.time(0);
+            fallback = Some(fallback.map_or(first, |t: f64| t.min(first)));
+        }
+        collect(&mesh.positions, &mut times)?;
+        collect(&follow(&mesh.face_counts, mesh), &mut times)?;
+        collect(&follow(&mesh.face_indices, mesh), &mut times)?;
+        for set in &mesh.face_sets {
+            collect(&follow(&set.faces, mesh), &mut times)?;
+        }
+        if options.channels.normals {
+            if let Some(attribute) = &mesh.normals {
+                collect_attribute(attribute, mesh, &mut times)?;
+            }
+        }
+        if options.channels.uvs {
+            for attribute in &mesh.uvs {
+                collect_attribute(attribute, mesh, &mut times)?;
+            }
+        }
+        if options.channels.colours {
+            for attribute in &mesh.colours {
+                collect_attribute(attribute, mesh, &mut times)?;
+            }
+        }
+    }
+    times.retain(|t| t.is_finite());
+    times.sort_by(f64::total_cmp);
+    times.dedup_by(|b, a| *b - *a < SAME_TIME);
+    if times.is_empty() {
+        times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
+    }
+    if let Some(fps) = options.fps {
+        times = resample(&times, fps)?;
+    }
+    match options.range {
+        None => {}
+        Some(Range::Frames(first, last)) => {
+            if first > last || first >= times.len() {
+                return Err(Error::misuse(format!(
+                    "--range {first}:{last}: the animation has frames 0 to {}",
+                    times.len() - 1
+                )));
+            }
+            times.truncate(last.saturating_add(1));
+            times.drain(..first);
+        }
+        Some(Range::Seconds(first, last)) => {
+            let (start, end) = (times[0], times[times.len() - 1]);
+            times.retain(|&t| t >= first - SAME_TIME && t <= last + SAME_TIME);
+            if times.is_empty() {
+                return Err(Error::misuse(format!(
+                    "--range {first}s:{last}s: the animation runs from {start} s to {end} s"
+                )));
+            }
+        }
+    }
+    Ok(times)
+}
+
+fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
+    let duration = times[times.len() - 1] - times[0];
+    let count = (duration * fps + 1e-6).floor() + 1.0;
+    if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
+        return Err(Error::misuse(format!(
+            "--fps {fps}: gives no usable number of frames over {duration} s"
+        )));
+    }
+    Ok((0..count as usize)
+        .map(|i| times[0] + i as f64 / fps)
+        .collect())
+}
+
+fn collect<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    if channel.len() > 1 && !channel.is_constant() {
+        if times.len() + channel.len() > 4 * MAX_FRAMES {
+            // Many objects share times: merge before giving up.
+            times.sort_by(f64::total_cmp);
+            times.dedup_by(|b, a| *b - *a < SAME_TIME);
+        }
+        if times.len() + channel.len() > 8 * MAX_FRAMES {
+            return Err(Error::Limit {
+                path: Default::default(),
+                what: "frames".into(),
+                asked: (times.len() + channel.len()) as u64,
+                allowed: MAX_FRAMES as u64,
+            });
+        }
+        times.extend((0..channel.len()).map(|i| channel.time(i)));
+    }
+    Ok(())
+}
+
+fn collect_attribute<T: Clone + Send + Sync + 'static>(
+    attribute: &Attribute<T>,
+    mesh: &Mesh,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    collect(&follow(&attribute.values, mesh), times)?;
+    if let Some(indices) = &attribute.indices {
+        collect(&follow(indices, mesh), times)?;
+    }
+    Ok(())
+}
+
+/// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
+/// *second*) although it has a sample per frame (ALEMBIC_FORMAT trap 5).
+pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
+    let identity = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0,
+    };
+    let positions = &mesh.positions;
+    if channel.len() > 1 && channel.len() == positions.len() && **channel.sampling() == identity {
+        channel.with_sampling(positions.sampling().clone())
+    } else {
+        channel.clone()
+    }
+}
+
+/// Local matrix at `time`, and whether the parents' transforms apply.
+pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), Error> {
+    let mut buffer = Vec::new();
+    let inherits = match &transform.inherits {
+        Some(channel) if !channel.is_empty() => {
+            let mut flags = Vec::new();
+            channel.read(channel.locate(time).0, &mut flags)?;
+            flags.first().copied().unwrap_or(true)
+        }
+        _ => true,
+    };
+    let channel = &transform.matrix;
+    if channel.is_empty() {
+        return Ok((DMat4::IDENTITY, inherits));
+    }
+    let (i, fraction) = channel.locate(time);
+    channel.read(i, &mut buffer)?;
+    let a = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
+    if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
+        return Ok((a, inherits));
+    }
+    channel.read(i + 1, &mut buffer)?;
+    let b = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
+    Ok((interpolate(&a, &b, fraction), inherits))
+}
+
+/// Between two local matrices.
+pub fn interpolate(a: &DMat4, b: &DMat4, fraction: f64) -> DMat4 {
+    match (pure(a), pure(b)) {
+        (Some((sa, ra, ta)), Some((sb, rb, tb))) if (sa.x < 0.0) == (sb.x < 0.0) => {
+            DMat4::from_scale_rotation_translation(
+                sa.lerp(sb, fraction),
+                ra.slerp(rb, fraction),
+                ta.lerp(tb, fraction),
+            )
+        }
+        _ => *a + (*b - *a) * fraction,
+    }
+}
+
+/// Scale, rotation, translation, where the matrix is nothing else.
+fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
+    let (s, r, t) = m.to_scale_rotation_translation();
+    if !(s.is_finite() && r.is_finite() && t.is_finite())
+        || s.min_element() == 0.0 && s.max_element() == 0.0
+    {
+        return None;
+    }
+    let back = DMat4::from_scale_rotation_translation(s, r, t);
+    let size = m
+        .x_axis
+        .abs()
+        .max(m.y_axis.abs())
+        .max(m.z_axis.abs())
+        .max_element();
+    let error = (0..3)
+        .map(|i| (back.col(i) - m.col(i)).abs().max_element())
+        .fold(0.0, f64::max);
+    (error <= 1e-6 * size).then_some((s, r, t))
+}
+
+/// World matrices and visibility of all placed objects at one time, reused from time to time.
+pub struct World<'a> {
+    scene: &'a Scene,
+    placed: &'a [Placed],
+    /// World matrix per placed object.
+    pub matrix: Vec<DMat4>,
+    /// Effective visibility per placed object.
+    pub visible: Vec<bool>,
+    constant: Vec<Option<(DMat4, bool)>>,
+}
+
+impl<'a> World<'a> {
+    /// Reads what never changes.
+    pub fn new(scene: &'a Scene, placed: &'a [Placed]) -> Result<World<'a>, Error> {
+        let mut per_node: Vec<Option<(DMat4, bool)>> = vec![None; scene.nodes.len()];
+        for (slot, node) in per_node.iter_mut().zip(&scene.nodes) {
+            *slot = match &node.transform {
+                None => Some((DMat4::IDENTITY, true)),
+                Some(t)
+                    if t.matrix.is_constant()
+                        && t.inherits.as_ref().is_none_or(Channel::is_constant) =>
+                {
+                    Some(transform_at(t, 0.0)?)
+                }
+                Some(_) => None,
+            };
+        }
+        let constant = placed.iter().map(|p| per_node[p.node]).collect();
+        let n = placed.len();
+        Ok(World {
+            scene,
+            placed,
+            matrix: vec![DMat4::IDENTITY; n],
+            visible: vec![true; n],
+            constant,
+        })
+    }
+
+    /// Local matrix and inherits flag of `placed[i]` at `time`.
+    pub fn local(&self, i: usize, time: f64) -> Result<(DMat4, bool), Error> {
+        match (
+            &self.constant[i],
+            &self.scene.nodes[self.placed[i].node].transform,
+        ) {
+            (Some(constant), _) => Ok(*constant),
+            (None, Some(transform)) => transform_at(transform, time),
+            (None, None) => Ok((DMat4::IDENTITY, true)),
+        }
+    }
+
+    /// True where neither the local transform nor its inheritance changes.
+    pub fn is_constant(&self, i: usize) -> bool {
+        self.constant[i].is_some()
+    }
+
+    /// Fills `matrix` and `visible` for `time`.
+    pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
+        for i in 0..self.placed.len() {
+            let (local, inherits) = self.local(i, time)?;
+            let parent = self.placed[i].parent;
+            self.matrix[i] = match parent {
+                Some(p) if inherits => self.matrix[p] * local,
+                _ => local,
+            };
+            self.visible[i] = match self.own_visibility(i, time)? {
+                0 => false,
+                1 => true,
+                _ => parent.is_none_or(|p| self.visible[p]),
+            };
+        }
+        Ok(())
+    }
+
+    fn own_visibility(&self, i: usize, time: f64) -> Result<i8, Error> {
+        match &self.scene.nodes[self.placed[i].node].visibility {
+            Some(channel) if !channel.is_empty() => {
+                let mut value = Vec::new();
+                channel.read(channel.locate(time).0, &mut value)?;
+                Ok(value.first().copied().unwrap_or(-1))
+            }
+            _ => Ok(-1),
+        }
+    }
+}
+
+/// Largest factor by which a matrix stretches any direction: the largest singular value of its linear part.
+pub fn largest_scale(m: &DMat4) -> f64 {
+    let a = DMat3::from_mat4(*m);
+    let mut s = a.transpose() * a;
+    // Jacobi rotations on the symmetric 3×3: converges quadratically, 8 sweeps are plenty.
+    for _ in 0..8 {
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            let off = s.col(q)[p];
+            if off.abs() <= f64::MIN_POSITIVE {
+                continue;
+            }
+            let theta = (s.col(q)[q] - s.col(p)[p]) / (2.0 * off);
+            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let t = if theta == 0.0 { 1.0 } else { t };
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let mut rotation = DMat3::IDENTITY;
+            rotation.col_mut(p)[p] = c;
+            rotation.col_mut(q)[q] = c;
+            rotation.col_mut(q)[p] = t * c;
+            rotation.col_mut(p)[q] = -t * c;
+            s = rotation.transpose() * s * rotation;
+        }
+    }
+    s.col(0)[0]
+        .max(s.col(1)[1])
+        .max(s.col(2)[2])
+        .max(0.0)
+        .sqrt()
+}
+
+/// Faces of a mesh at a time, in the file's order and winding.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faces {
+    /// Corners per face.
+    pub counts: Vec<i32>,
+    /// Point per corner.
+    pub indices: Vec<i32>,
+}
+
+/// Values of an attribute at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values<T> {
+    /// Values or palette.
+    pub values: Vec<T>,
+    /// Indices into the palette, one per element, where there are any.
+    pub indices: Option<Vec<u32>>,
+}
+
+/// A value that can be mixed linearly.
+pub trait Mix: Copy + Send + Sync + 'static {
+    /// `a + (b − a)·f`, computed in f64.
+    fn mix(a: Self, b: Self, f: f64) -> Self;
+}
+
+impl<const N: usize> Mix for [f32; N] {
+    fn mix(a: Self, b: Self, f: f64) -> Self {
+        std::array::from_fn(|i| (f64::from(a[i]) + (f64::from(b[i]) - f64::from(a[i])) * f) as f32)
+    }
+}
+
+/// Number that says which topology a mesh has at `time`: equal numbers, equal faces.
+pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
+    let of = |channel: &Channel<i32>| {
+        if channel.is_empty() {
+            return 0;
+        }
+        let channel = follow(channel, mesh);
+        channel.identity(channel.locate(time).0)
+    };
+    (of(&mesh.face_counts), of(&mesh.face_indices))
+}
+
+/// Faces at `time`.
+pub fn faces_at(mesh: &Mesh, time: f64, out: &mut Faces) -> Result<(), Error> {
+    held(&mesh.face_counts, mesh, time, &mut out.counts)?;
+    held(&mesh.face_indices, mesh, time, &mut out.indices)
+}
+
+/// The sample at or before `time`, of a channel that is never interpolated.
+pub fn held<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Vec<T>,
+) -> Result<(), Error> {
+    out.clear();
+    if channel.is_empty() {
+        return Ok(());
+    }
+    let channel = follow(channel, mesh);
+    channel.read(channel.locate(time).0, out)
+}
+
+/// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds.
+pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    mixed(&mesh.positions, mesh, time, out)
+}
+
+/// An attribute at `time`.
+pub fn attribute_at<T: Mix>(
+    attribute: &Attribute<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Values<T>,
+) -> Result<(), Error> {
+    let values = follow(&attribute.values, mesh);
+    match &attribute.indices {
+        None => {
+            out.indices = None;
+            mixed(&values, mesh, time, &mut out.values)
+        }
+        Some(indices) => {
+            let indices = follow(indices, mesh);
+            let list = out.indices.get_or_insert_default();
+            list.clear();
+            if indices.is_empty() || values.is_empty() {
+                out.values.clear();
+                return Ok(());
+            }
+            let (i, fraction) = indices.locate(time);
+            indices.read(i, list)?;
+            let steady = fraction == 0.0 || indices.identity(i) == indices.identity(i + 1);
+            if steady {
+                mixed(&values, mesh, time, &mut out.values)
+            } else {
+                values.read(values.locate(time).0, &mut out.values)
+            }
+        }
+    }
+}
+
+/// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is constant.
+pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
+    match scope {
+        Scope::Constant => 1,
+        Scope::Uniform => faces.counts.len(),
+        Scope::Varying | Scope::Vertex => points,
+        Scope::FaceVarying => faces.indices.len(),
+    }
+}
+
+fn mixed<T: Mix>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Vec<T>,
+) -> Result<(), Error> {
+    out.clear();
+    if channel.is_empty() {
+        return Ok(());
+    }
+    let (i, fraction) = channel.locate(time);
+    channel.read(i, out)?;
+    if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
+        return Ok(());
+    }
+    let (before, after) = (channel.time(i), channel.time(i + 1));
+    if topology_identity(mesh, before) != topology_identity(mesh, after) {
+        return Ok(());
+    }
+    let mut next = Vec::new();
+    channel.read(i + 1, &mut next)?;
+    if next.len() == out.len() {
+        for (a, b) in out.iter_mut().zip(&next) {
+            *a = T::mix(*a, *b, fraction);
+        }
+    }
+    Ok(())
+}
+
+/// True where the mesh's faces and number of points stay the same at all `times` (faces by identity, then by content).
+pub fn fixed_topology(scene: &Scene, mesh: MeshId, times: &[f64]) -> Result<bool, Error> {
+    let mesh = &scene.meshes[mesh];
+    let (mut first, mut other) = (Faces::default(), Faces::default());
+    let Some(&start) = times.first() else {
+        return Ok(true);
+    };
+    faces_at(mesh, start, &mut first)?;
+    let mut same = topology_identity(mesh, start);
+    for &time in &times[1..] {
+        let identity = topology_identity(mesh, time);
+        if identity != same {
+            faces_at(mesh, time, &mut other)?;
+            if other != first {
+                return Ok(false);
+            }
+            same = identity;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_scale_of_rotated_and_sheared() {
+        let m = DMat4::from_rotation_x(0.3)
+            * DMat4::from_scale(DVec3::new(-2.0, 5.0, 0.5))
+            * DMat4::from_rotation_z(1.0);
+        assert!((largest_scale(&m) - 5.0).abs() < 1e-9);
+        assert_eq!(largest_scale(&DMat4::ZERO), 0.0);
+    }
+
+    #[test]
+    fn rate_and_range() {
+        let times: Vec<f64> = (0..10).map(|i| i as f64 / 24.0).collect();
+        let twice = resample(&times, 48.0).unwrap();
+        assert_eq!(twice.len(), 19);
+        assert!(resample(&times, 0.0).is_err());
+    }
+
+    #[test]
+    fn locate_clamps_and_snaps() {
+        let sampling = TimeSampling::Uniform {
+            start: 1.0,
+            step: 0.5,
+        };
+        let channel = Channel::in_memory(sampling, vec![vec![[0.0f32; 3]]; 4]);
+        assert_eq!(channel.locate(0.0), (0, 0.0));
+        assert_eq!(channel.locate(1.5 + 5e-6), (1, 0.0));
+        assert_eq!(channel.locate(9.0), (3, 0.0));
+        let (i, f) = channel.locate(1.75);
+        assert!(i == 1 && (f - 0.5).abs() < 1e-12);
+    }
+}

@@ -31,7 +31,11 @@ pub struct MetaData(pub String);
 impl MetaData {
     /// Value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.split(';').find_map(|pair| pair.split_once('=').filter(|(k, _)| *k == key).map(|(_, v)| v))
+        self.0.split(';').find_map(|pair| {
+            pair.split_once('=')
+                .filter(|(k, _)| *k == key)
+                .map(|(_, v)| v)
+        })
     }
 }
 

@@ -1,0 +1,58 @@
+//! The error of this crate.
+
+use std::path::PathBuf;
+
+/// Why a compile failed. Five classes, the same in every crate of the project.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The source could not be read.
+    #[error(transparent)]
+    Scene(#[from] meshreel_scene::Error),
+    /// The target could not be written.
+    #[error(transparent)]
+    Format(#[from] meshreel_format::Error),
+    /// The content cannot be kept as asked.
+    #[error("not supported: {what}")]
+    Unsupported {
+        /// What, and what to do instead.
+        what: String,
+    },
+    /// More than a file can hold.
+    #[error("{what}: {asked} asked, {allowed} allowed")]
+    Limit {
+        /// Which limit.
+        what: String,
+        /// What the content wants.
+        asked: u64,
+        /// What is allowed.
+        allowed: u64,
+    },
+    /// Remarks, with `--strict`.
+    #[error("--strict and {} remark(s), the first: {}", remarks.len(), remarks.first().map(ToString::to_string).unwrap_or_default())]
+    Strict {
+        /// All of them.
+        remarks: Vec<meshreel_scene::Remark>,
+    },
+    /// The decoder would not give back what was promised. Nothing was written.
+    #[error("promise not kept: {what} (this is a defect of meshreel, please report it)")]
+    Promise {
+        /// Which mesh, frame and measure.
+        what: String,
+        /// The target that was left alone.
+        target: PathBuf,
+    },
+    /// The caller is wrong, not the content.
+    #[error("{what}")]
+    Misuse {
+        /// What to do instead.
+        what: String,
+    },
+}
+
+impl Error {
+    /// A wrong use.
+    pub fn misuse(what: impl Into<String>) -> Error {
+        Error::Misuse { what: what.into() }
+    }
+}

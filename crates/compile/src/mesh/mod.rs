@@ -1,0 +1,1 @@
+//! Passes over one mesh, in the order of [`crate::plan`].

@@ -1,0 +1,222 @@
+//! What the caller wants: the flags of the command line as plain data.
+
+use crate::Error;
+use meshreel_codec::block::Format;
+use meshreel_scene::sample::{Channels, FrameOptions, Range};
+
+/// A promised distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// In the file's length unit.
+    Absolute(f64),
+    /// Of the diagonal of the mesh's bounds over its animation, as a fraction (0.01 % = 1e-4).
+    Relative(f64),
+}
+
+/// Method asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum MethodChoice {
+    Auto,
+    Static,
+    Soft,
+    Fluid,
+}
+
+/// Overrides for the meshes whose path matches `glob`; later ones win.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshOverride {
+    /// Glob over node paths.
+    pub glob: String,
+    /// Tolerance instead of the general one.
+    pub tolerance: Option<Tolerance>,
+    /// Method instead of the general one.
+    pub method: Option<MethodChoice>,
+}
+
+/// Options of a compile. `Default` is what the command line does without flags.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The promise (HOUSE §8.1).
+    pub tolerance: Tolerance,
+    /// Largest angle between source and decoded normals, degrees.
+    pub normal_tolerance: f64,
+    /// Largest distance between source and decoded uv.
+    pub uv_tolerance: f64,
+    /// Bits per colour component, 1…16.
+    pub colour_bits: u32,
+    /// What is compiled beside positions.
+    pub channels: Channels,
+    /// Method for all meshes.
+    pub method: MethodChoice,
+    /// Block compression.
+    pub block: Format,
+    /// Index frames at most this many frames apart, 1…64.
+    pub index_every: usize,
+    /// Edges sharper than this stay hard where normals are made; None = all smooth.
+    pub smooth_angle: Option<f64>,
+    /// The animation is a closed cycle.
+    pub cycle: bool,
+    /// Resample to this rate.
+    pub fps: Option<f64>,
+    /// Part of the animation.
+    pub range: Option<Range>,
+    /// Only nodes that match one of these globs (all, if empty) …
+    pub include: Vec<String>,
+    /// … and none of these.
+    pub exclude: Vec<String>,
+    /// Length unit stated by the user.
+    pub unit: Option<meshreel_scene::Unit>,
+    /// 1…9: how much work is spent on size.
+    pub effort: u32,
+    /// Threads, 0 = all.
+    pub jobs: usize,
+    /// Bytes of working memory aimed at.
+    pub memory: u64,
+    /// Remarks are errors.
+    pub strict: bool,
+    /// Do everything, write nothing.
+    pub dry_run: bool,
+    /// Leave the source map out.
+    pub strip: bool,
+    /// Overrides by glob.
+    pub meshes: Vec<MeshOverride>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            tolerance: Tolerance::Relative(1e-4),
+            normal_tolerance: 1.0,
+            uv_tolerance: 1.0 / 4096.0,
+            colour_bits: 8,
+            channels: Channels::default(),
+            method: MethodChoice::Auto,
+            block: Format::Zstd,
+            index_every: 16,
+            smooth_angle: None,
+            cycle: false,
+            fps: None,
+            range: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            unit: None,
+            effort: 5,
+            jobs: 0,
+            memory: 512 << 20,
+            strict: false,
+            dry_run: false,
+            strip: false,
+            meshes: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<(), Error> {
+        let positive = |what: &str, v: f64| match v.is_finite() && v > 0.0 {
+            true => Ok(()),
+            false => Err(Error::misuse(format!(
+                "{what} must be a positive number, not {v}"
+            ))),
+        };
+        let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.tolerance;
+        positive("--tolerance", t)?;
+        for over in &self.meshes {
+            if let Some(Tolerance::Absolute(t) | Tolerance::Relative(t)) = over.tolerance {
+                positive("tolerance of a mesh section", t)?;
+            }
+        }
+        positive("--normal-tolerance", self.normal_tolerance)?;
+        positive("--uv-tolerance", self.uv_tolerance)?;
+        let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v)
+        {
+            true => Ok(()),
+            false => Err(Error::misuse(format!(
+                "{what} must be {low} to {high}, not {v}"
+            ))),
+        };
+        within("--colour-bits", self.colour_bits as usize, 1, 16)?;
+        within("--index-every", self.index_every, 1, 64)?;
+        within("--effort", self.effort as usize, 1, 9)?;
+        if let Some(angle) = self.smooth_angle
+            && !(0.0..=180.0).contains(&angle)
+        {
+            return Err(Error::misuse(format!(
+                "--smooth-angle must be 0 to 180 degrees, not {angle}"
+            )));
+        }
+        if let Some(fps) = self.fps {
+            positive("--fps", fps)?;
+        }
+        Ok(())
+    }
+
+    /// What decides the frame times.
+    pub fn frame_options(&self) -> FrameOptions {
+        FrameOptions {
+            channels: self.channels,
+            fps: self.fps,
+            range: self.range,
+        }
+    }
+
+    /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in the file,
+    /// so that a checker needs nothing else. f64 prints shortest and reads back exactly.
+    pub fn to_text(&self) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        let mut line = |key: &str, value: String| {
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        let tolerance = |t: Tolerance| match t {
+            Tolerance::Absolute(t) => format!("{t}"),
+            Tolerance::Relative(t) => format!("{t}*diagonal"),
+        };
+        let method = |m: MethodChoice| format!("{m:?}").to_lowercase();
+        line("tolerance", tolerance(self.tolerance));
+        line("normal-tolerance", format!("{}", self.normal_tolerance));
+        line("uv-tolerance", format!("{}", self.uv_tolerance));
+        line("colour-bits", format!("{}", self.colour_bits));
+        let mut channels = vec!["positions"];
+        channels.extend(self.channels.normals.then_some("normals"));
+        channels.extend(self.channels.uvs.then_some("uvs"));
+        channels.extend(self.channels.colours.then_some("colours"));
+        line("channels", channels.join(","));
+        line("method", method(self.method));
+        line("preset", "classic".into());
+        line("block", format!("{:?}", self.block).to_lowercase());
+        line("index-every", format!("{}", self.index_every));
+        if let Some(angle) = self.smooth_angle {
+            line("smooth-angle", format!("{angle}"));
+        }
+        if self.cycle {
+            line("cycle", "true".into());
+        }
+        if let Some(fps) = self.fps {
+            line("fps", format!("{fps}"));
+        }
+        match self.range {
+            Some(Range::Frames(a, b)) => line("range", format!("{a}:{b}")),
+            Some(Range::Seconds(a, b)) => line("range", format!("{a}s:{b}s")),
+            None => {}
+        }
+        for glob in &self.include {
+            line("include", glob.clone());
+        }
+        for glob in &self.exclude {
+            line("exclude", glob.clone());
+        }
+        line("effort", format!("{}", self.effort));
+        for over in &self.meshes {
+            if let Some(t) = over.tolerance {
+                line("mesh-tolerance", format!("{} {}", tolerance(t), over.glob));
+            }
+            if let Some(m) = over.method {
+                line("mesh-method", format!("{} {}", method(m), over.glob));
+            }
+        }
+        text
+    }
+}

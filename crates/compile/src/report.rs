@@ -1,0 +1,73 @@
+//! What a compile did, as data; the command line prints it.
+
+use meshreel_scene::Remark;
+
+/// Phases that a progress display shows, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// First pass over all frames: bounds, topology, what is static, vertex splitting.
+    Analyse,
+    /// Second pass: quantize, predict, compress, write.
+    Encode,
+}
+
+/// Receives progress; called from several threads.
+pub trait Progress: Sync {
+    /// `done` of `total` frames of a phase.
+    fn update(&self, phase: Phase, done: u64, total: u64);
+}
+
+/// Shows nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn update(&self, _: Phase, _: u64, _: u64) {}
+}
+
+/// Outcome of a compile; names as in the JSON contract (HOUSE §8.3).
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Size of the file, source map included.
+    pub file_bytes: u64,
+    /// Of that the source map.
+    pub source_map_bytes: u64,
+    /// 12 bytes per source point and frame plus 40 per transform and sample.
+    pub raw_bytes: u64,
+    /// Output frames.
+    pub frames: usize,
+    /// Wall time.
+    pub seconds: f64,
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+    /// Unique meshes.
+    pub meshes: Vec<MeshReport>,
+    /// The flattened tree, one line per node, indented.
+    pub tree: String,
+    /// The passes that were run, in order, with what each did.
+    pub passes: Vec<(String, String)>,
+}
+
+/// One unique mesh.
+#[derive(Clone, Debug, Default)]
+pub struct MeshReport {
+    /// Source path (of the first placement).
+    pub path: String,
+    /// static, soft, fluid.
+    pub method: String,
+    /// Vertices after splitting (fluid: the most of any frame).
+    pub vertices: usize,
+    /// Points in the source (fluid: the sum over frames divided by frames, rounded up).
+    pub source_points: usize,
+    /// Frames that it has data for.
+    pub frames: usize,
+    /// Resolved tolerance (the smallest of its placements).
+    pub tolerance: f64,
+    /// All its bytes but the source map.
+    pub bytes: u64,
+    /// Bytes that positions need.
+    pub position_bytes: u64,
+    /// 8 × position_bytes / (source points × frames).
+    pub bits_per_vertex_frame: f64,
+    /// Largest error measured while compiling, in units of the tolerance's space.
+    pub max_error: f64,
+}
