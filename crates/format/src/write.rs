@@ -1,0 +1,325 @@
+//! Writes a file so that it is never seen half done.
+//!
+//! Everything goes to a temporary file beside the target. At the end, in this order: tables and header (with a magic number of zeros),
+//! sync, magic number, sync, rename over the target, sync of the folder. Killed at any moment, the target is what it was before or
+//! complete; power loss included, as far as the disk keeps its promises. What a killed process leaves is named
+//! `.<name>.<process>-<number>.tmp`, is never opened again and can be deleted.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::chunk::ChunkEntry;
+use crate::error::Error;
+use crate::frames::{FrameEntry, FrameKind, is_after, is_box};
+use crate::header::{HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
+
+// Tuning. Free to change.
+
+/// Bytes collected before the system is called; small parts are many.
+const BUFFER: usize = 256 * 1024;
+
+/// Writes one file, from front to back.
+#[derive(Debug)]
+pub struct Writer {
+    file: BufWriter<File>,
+    temporary: Temporary,
+    target: PathBuf,
+    written: u64,
+    frames: Vec<FrameEntry>,
+    chunks: Vec<ChunkEntry>,
+}
+
+/// Removes the temporary file unless it has been renamed.
+#[derive(Debug)]
+struct Temporary(Option<PathBuf>);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Nothing better can be done about a file that cannot be removed; it is never opened anyway.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Writer {
+    /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then what is there stays there.
+    pub fn create(path: &Path) -> Result<Writer, Error> {
+        check_target(path)?;
+        // A link stays a link: the file that it names is replaced.
+        let target = match fs::symlink_metadata(path) {
+            Ok(meta) if meta.is_symlink() => {
+                fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+            }
+            _ => path.to_path_buf(),
+        };
+        let (file, temporary) = create_beside(&target)?;
+        let mut writer = Writer {
+            file: BufWriter::with_capacity(BUFFER, file),
+            temporary: Temporary(Some(temporary)),
+            target,
+            written: 0,
+            frames: Vec::new(),
+            chunks: Vec::new(),
+        };
+        writer.append(&[0; HEADER_SIZE])?;
+        Ok(writer)
+    }
+
+    /// Appends a chunk of `raw_size` bytes when decompressed. Returns its index.
+    pub fn add_chunk(&mut self, kind: u16, raw_size: u32, bytes: &[u8]) -> Result<u32, Error> {
+        let index = u32::try_from(self.chunks.len())
+            .map_err(|_| Error::misuse("more than 2^32 chunks in one file"))?;
+        let size = part_size(bytes)?;
+        let offset = self.append(bytes)?;
+        self.chunks.push(ChunkEntry {
+            kind,
+            offset,
+            size,
+            raw_size,
+            checksum: checksum(bytes),
+        });
+        Ok(index)
+    }
+
+    /// Appends the next frame; `time` in seconds, `bounds` in world space (or [`crate::EMPTY_BOUNDS`]).
+    pub fn add_frame(
+        &mut self,
+        time: f64,
+        kind: FrameKind,
+        bounds: [f32; 6],
+        raw_size: u32,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let i = self.frames.len();
+        if !is_after(time, self.frames.last().map(|f| f.time)) {
+            return Err(Error::misuse(format!(
+                "frame {i}: its time, {time} s, is not after the one before"
+            )));
+        }
+        if i == 0 && kind != FrameKind::Index {
+            return Err(Error::misuse("the first frame must be an index frame"));
+        }
+        if !is_box(&bounds) {
+            return Err(Error::misuse(format!(
+                "frame {i}: a box that is neither empty nor ordered: {bounds:?}"
+            )));
+        }
+        let size = part_size(bytes)?;
+        let offset = self.append(bytes)?;
+        self.frames.push(FrameEntry {
+            time,
+            kind,
+            offset,
+            size,
+            raw_size,
+            checksum: checksum(bytes),
+            bounds,
+        });
+        Ok(())
+    }
+
+    /// Bytes so far, the header included.
+    pub fn bytes_written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes the tables and the header, and puts the file in its place. Returns its size in bytes.
+    pub fn finish(mut self, summary: Summary) -> Result<u64, Error> {
+        if self
+            .frames
+            .last()
+            .is_some_and(|f| f.kind != FrameKind::Index)
+        {
+            return Err(Error::misuse("the last frame must be an index frame"));
+        }
+        if !is_box(&summary.bounds) {
+            return Err(Error::misuse(format!(
+                "a box that is neither empty nor ordered: {:?}",
+                summary.bounds
+            )));
+        }
+        if summary.flags & REQUIRED_FLAGS != 0 {
+            return Err(Error::misuse(
+                "a required flag that this version does not define",
+            ));
+        }
+        let table: Vec<u8> = self.frames.iter().flat_map(|f| f.encode()).collect();
+        let frame_table_checksum = checksum(&table);
+        let frame_table = self.append(&table)?;
+        let table: Vec<u8> = self.chunks.iter().flat_map(|c| c.encode()).collect();
+        let chunk_table_checksum = checksum(&table);
+        let chunk_table = self.append(&table)?;
+        let header = Header {
+            version: VERSION,
+            flags: summary.flags,
+            file_size: self.written,
+            raw_bytes: summary.raw_bytes,
+            frame_count: self.frames.len() as u64,
+            frame_table,
+            chunk_count: self.chunks.len() as u64,
+            chunk_table,
+            bounds: summary.bounds,
+            frame_table_checksum,
+            chunk_table_checksum,
+        };
+        let mut header = header.encode();
+        header[..MAGIC.len()].fill(0);
+        self.put_at_start(&header)
+            .and_then(|()| self.put_at_start(&MAGIC))
+            .map_err(|e| self.failed(e))?;
+        self.rename()?;
+        Ok(self.written)
+    }
+
+    /// Writes at the end, and returns where.
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        let offset = self.written;
+        self.file.write_all(bytes).map_err(|e| self.failed(e))?;
+        self.written += bytes.len() as u64;
+        Ok(offset)
+    }
+
+    /// Overwrites the first bytes; returns when everything written so far is on the disk.
+    fn put_at_start(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(bytes)?;
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
+    }
+
+    fn rename(&mut self) -> Result<(), Error> {
+        let Some(temporary) = &self.temporary.0 else {
+            return Ok(());
+        };
+        // The target may have changed since `create`.
+        check_target(&self.target)?;
+        if let Ok(old) = fs::metadata(&self.target) {
+            let _ = fs::set_permissions(temporary, old.permissions());
+        }
+        fs::rename(temporary, &self.target).map_err(|e| {
+            Error::io(
+                &self.target,
+                "the finished file could not be put in its place",
+                e,
+            )
+        })?;
+        self.temporary.0 = None;
+        sync_folder(&self.target)
+    }
+
+    fn failed(&self, e: std::io::Error) -> Error {
+        Error::io(
+            &self.target,
+            "could not be written, and what was there before is untouched",
+            e,
+        )
+    }
+}
+
+fn part_size(bytes: &[u8]) -> Result<u32, Error> {
+    u32::try_from(bytes.len())
+        .map_err(|_| Error::misuse("a chunk or frame larger than 4 GiB; use smaller batches"))
+}
+
+/// Says early, and by name, why a target cannot be written.
+fn check_target(path: &Path) -> Result<(), Error> {
+    if path.file_name().is_none() {
+        return Err(Error::misuse(format!(
+            "{}: not the name of a file",
+            path.display()
+        )));
+    }
+    let folder = folder_of(path);
+    match fs::metadata(folder) {
+        Ok(meta) if !meta.is_dir() => {
+            return Err(Error::misuse(format!(
+                "{}: cannot be written: {} is not a folder",
+                path.display(),
+                folder.display()
+            )));
+        }
+        Ok(_) => {}
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return Err(Error::Io {
+                path: path.into(),
+                what: format!(
+                    "cannot be written: there is no folder {} (create it first)",
+                    folder.display()
+                ),
+                source: e,
+            });
+        }
+        Err(e) => return Err(Error::io(path, "cannot be written", e)),
+    }
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(Error::misuse(format!(
+            "{}: cannot be written: it is a folder (name a file in it)",
+            path.display()
+        ))),
+        Ok(meta) if !meta.is_file() => Err(Error::misuse(format!(
+            "{}: cannot be written: it is not an ordinary file",
+            path.display()
+        ))),
+        Ok(meta) if meta.permissions().readonly() => Err(Error::io(
+            path,
+            "cannot be written: the file there is read-only",
+            ErrorKind::PermissionDenied.into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Creates a new file in the target's folder, under a name that no file has.
+fn create_beside(target: &Path) -> Result<(File, PathBuf), Error> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    // The name only tells people where it came from; cut, so that it fits where the target's own name just fits.
+    let mut name = target
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    while name.len() > 120 {
+        name.pop();
+    }
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder_of(target).join(format!(".{name}.{}-{number}.tmp", std::process::id()));
+        match File::options().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            // Left by a process that had the same number: not ours to open.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => {
+                return Err(Error::io(
+                    target,
+                    "cannot be written: no file can be made in its folder",
+                    e,
+                ));
+            }
+        }
+    }
+}
+
+/// Makes the rename last. Only Unix can sync a folder.
+fn sync_folder(target: &Path) -> Result<(), Error> {
+    if cfg!(unix) {
+        let sync = File::open(folder_of(target)).and_then(|folder| folder.sync_all());
+        match sync {
+            // Some network file systems cannot do this; the file is complete all the same.
+            Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+                return Err(Error::io(target, "its folder could not be synced", e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
