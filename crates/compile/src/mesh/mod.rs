@@ -1,1 +1,10 @@
-//! Passes over one mesh, in the order of [`crate::plan`].
+//! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no files, no shared state.
+
+pub mod attributes;
+pub mod faces;
+pub mod materials;
+pub mod normals;
+pub mod optimize;
+pub mod split;
+pub mod triangulate;
+pub mod trs;

@@ -1,0 +1,166 @@
+//! A sample of an attribute as a value per corner, whatever its scope and whether it is indexed.
+//!
+//! Files can have too few values or indices out of range. Such elements get the default value; they are counted, so that the
+//! caller can say so once.
+
+use meshreel_scene::Scope;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Elements of a mesh at one sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// Faces of the file.
+    pub faces: usize,
+    /// Points.
+    pub points: usize,
+    /// Corners of the file.
+    pub corners: usize,
+}
+
+impl Elements {
+    /// Elements that have a value in `scope`.
+    pub fn of(&self, scope: Scope) -> usize {
+        match scope {
+            Scope::Constant => 1,
+            Scope::Uniform => self.faces,
+            Scope::Vertex | Scope::Varying => self.points,
+            Scope::FaceVarying => self.corners,
+        }
+    }
+}
+
+/// One sample of an attribute.
+pub struct Expand<'a, T> {
+    scope: Scope,
+    values: &'a [T],
+    indices: Option<&'a [u32]>,
+    bad: AtomicU64,
+}
+
+impl<'a, T: Copy + Default> Expand<'a, T> {
+    /// Values, or a palette with one index per element.
+    pub fn new(scope: Scope, values: &'a [T], indices: Option<&'a [u32]>) -> Expand<'a, T> {
+        Expand {
+            scope,
+            values,
+            indices,
+            bad: AtomicU64::new(0),
+        }
+    }
+
+    /// The value at a corner of a face and the point there; the default where the file has none.
+    #[inline]
+    pub fn at(&self, corner: u32, face: u32, point: u32) -> T {
+        let element = match self.scope {
+            Scope::Constant => 0,
+            Scope::Uniform => face,
+            Scope::Vertex | Scope::Varying => point,
+            Scope::FaceVarying => corner,
+        };
+        self.get(element).unwrap_or_else(|| {
+            self.bad.fetch_add(1, Ordering::Relaxed);
+            T::default()
+        })
+    }
+
+    /// The value of a point that no face uses: none in scopes of faces and corners.
+    pub fn at_point(&self, point: u32) -> Option<T> {
+        match self.scope {
+            Scope::Constant => self.get(0),
+            Scope::Vertex | Scope::Varying => self.get(point),
+            Scope::Uniform | Scope::FaceVarying => None,
+        }
+    }
+
+    /// How often [`Expand::at`] had to take the default.
+    pub fn bad(&self) -> u64 {
+        self.bad.load(Ordering::Relaxed)
+    }
+
+    /// True where corners of one point can have different values, so that vertices may have to be split.
+    pub fn splits(&self) -> bool {
+        matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
+    }
+
+    /// Whether there are as many values, or indices, as the scope asks for. More than that is as wrong as fewer: the values
+    /// then belong to something else. `Err` is a sentence for a remark.
+    pub fn check(&self, elements: Elements) -> Result<(), String> {
+        let need = elements.of(self.scope);
+        let (have, what) = match self.indices {
+            Some(indices) => (indices.len(), "indices"),
+            None => (self.values.len(), "values"),
+        };
+        if have != need {
+            return Err(format!("{have} {what} where {need} are needed"));
+        }
+        if let Some(bad) = self
+            .indices
+            .and_then(|i| i.iter().find(|&&i| i as usize >= self.values.len()))
+        {
+            return Err(format!("index {bad} into {} values", self.values.len()));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&self, element: u32) -> Option<T> {
+        let value = match self.indices {
+            Some(indices) => *indices.get(element as usize)?,
+            None => element,
+        };
+        self.values.get(value as usize).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Elements = Elements {
+        faces: 2,
+        points: 4,
+        corners: 6,
+    };
+
+    #[test]
+    fn each_scope_looks_where_it_should() {
+        let values: Vec<u32> = (100..106).collect();
+        for (scope, expected) in [
+            (Scope::Constant, 100),
+            (Scope::Uniform, 101),
+            (Scope::Vertex, 103),
+            (Scope::Varying, 103),
+            (Scope::FaceVarying, 105),
+        ] {
+            let plain = Expand::new(scope, &values[..ALL.of(scope)], None);
+            assert_eq!(plain.at(5, 1, 3), expected);
+            assert_eq!(plain.check(ALL), Ok(()));
+            let palette: Vec<u32> = values.iter().rev().copied().collect();
+            let indices: Vec<u32> = (0..ALL.of(scope) as u32).map(|i| 5 - i).collect();
+            let indexed = Expand::new(scope, &palette, Some(&indices));
+            assert_eq!(indexed.at(5, 1, 3), expected);
+            assert_eq!(indexed.check(ALL), Ok(()));
+            assert_eq!(plain.bad() + indexed.bad(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_the_default_and_counted() {
+        let values = [1u32, 2];
+        let plain = Expand::new(Scope::Vertex, &values, None);
+        assert_eq!(plain.at(0, 0, 3), 0);
+        assert_eq!(plain.bad(), 1);
+        assert_eq!(plain.at_point(1), Some(2));
+        assert_eq!(plain.at_point(2), None);
+        assert!(plain.check(ALL).unwrap_err().contains("4 are needed"));
+        let indices = [0, 1, 7, 0];
+        let indexed = Expand::new(Scope::Vertex, &values, Some(&indices));
+        assert_eq!(indexed.at(0, 0, 2), 0);
+        assert!(indexed.check(ALL).unwrap_err().contains("index 7"));
+        let corner = Expand::new(Scope::FaceVarying, &values, None);
+        assert_eq!(corner.at_point(0), None);
+        assert!(corner.splits() && !plain.splits());
+        let empty: Expand<u32> = Expand::new(Scope::Constant, &[], None);
+        assert_eq!(empty.at(0, 0, 0), 0);
+    }
+}

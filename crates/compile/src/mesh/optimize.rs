@@ -1,0 +1,258 @@
+//! Order of triangles and vertices (A09, A10).
+//!
+//! Triangles are grouped by material, in each group ordered for the vertex cache (T. Forsyth, *Linear-speed vertex cache
+//! optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles first use them. The order is
+//! strip-like, and that is what prediction needs: nearly every vertex closes a triangle next to one whose three vertices
+//! came a moment before.
+
+/// How indices, triangles and vertices are laid out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Three new vertex numbers per triangle, materials one after the other.
+    pub indices: Vec<u32>,
+    /// Old triangle of each new one.
+    pub triangle_order: Vec<u32>,
+    /// Old vertex of each new one; those that no triangle uses follow at the end.
+    pub vertex_order: Vec<u32>,
+    /// First index and number of indices of each material.
+    pub ranges: Vec<(u32, u32)>,
+}
+
+/// Lays out `triangles` (vertex numbers below `vertices`), whose materials are numbers below `materials`.
+pub fn layout(
+    triangles: &[[u32; 3]],
+    triangle_material: &[u32],
+    materials: usize,
+    vertices: usize,
+) -> Layout {
+    assert_eq!(triangles.len(), triangle_material.len());
+    let mut out = Layout {
+        indices: Vec::with_capacity(triangles.len() * 3),
+        triangle_order: Vec::with_capacity(triangles.len()),
+        vertex_order: Vec::with_capacity(vertices),
+        ranges: Vec::with_capacity(materials),
+    };
+    let by_material = sort_by_material(triangle_material, materials);
+    let mut local = Local {
+        number: vec![ABSENT; vertices],
+        global: Vec::new(),
+    };
+    for members in &by_material {
+        let first = out.indices.len() as u32;
+        let order = cache_order(triangles, members, &mut local);
+        for (triangle, [a, b, c]) in order {
+            out.triangle_order.push(triangle);
+            out.indices.extend([a, b, c]);
+        }
+        out.ranges.push((first, out.indices.len() as u32 - first));
+    }
+    let mut number = vec![ABSENT; vertices];
+    for index in &mut out.indices {
+        let slot = &mut number[*index as usize];
+        if *slot == ABSENT {
+            *slot = out.vertex_order.len() as u32;
+            out.vertex_order.push(*index);
+        }
+        *index = *slot;
+    }
+    let unused = number
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n == ABSENT)
+        .map(|(v, _)| v as u32);
+    out.vertex_order.extend(unused);
+    out
+}
+
+const ABSENT: u32 = u32::MAX;
+
+fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>> {
+    let mut count = vec![0usize; materials];
+    for &m in triangle_material {
+        count[m as usize] += 1;
+    }
+    let mut lists: Vec<Vec<u32>> = count.iter().map(|&n| Vec::with_capacity(n)).collect();
+    for (t, &m) in triangle_material.iter().enumerate() {
+        lists[m as usize].push(t as u32);
+    }
+    lists
+}
+
+/// Vertex numbers within one material, so that work and memory follow its size and not the whole mesh's.
+struct Local {
+    number: Vec<u32>,
+    global: Vec<u32>,
+}
+
+/// The members in cache order, each with its vertices as the optimizer turned them.
+fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Vec<(u32, [u32; 3])> {
+    for v in local.global.drain(..) {
+        local.number[v as usize] = ABSENT;
+    }
+    let mut indices = Vec::with_capacity(members.len() * 3);
+    for &t in members {
+        for v in triangles[t as usize] {
+            let slot = &mut local.number[v as usize];
+            if *slot == ABSENT {
+                *slot = local.global.len() as u32;
+                local.global.push(v);
+            }
+            indices.push(*slot);
+        }
+    }
+    meshopt::optimize_vertex_cache_in_place(&mut indices, local.global.len());
+    let ordered: Vec<[u32; 3]> = indices
+        .chunks_exact(3)
+        .map(|t| [0, 1, 2].map(|k| local.global[t[k] as usize]))
+        .collect();
+
+    // The optimizer returns vertices, not triangle numbers: match old and new triangles by what they consist of.
+    let mut old: Vec<([u32; 3], u32)> = members
+        .iter()
+        .map(|&t| (smallest_first(triangles[t as usize]), t))
+        .collect();
+    let mut new: Vec<([u32; 3], u32)> = ordered
+        .iter()
+        .enumerate()
+        .map(|(i, &t)| (smallest_first(t), i as u32))
+        .collect();
+    old.sort_unstable();
+    new.sort_unstable();
+    let mut out: Vec<(u32, [u32; 3])> = ordered.iter().map(|&t| (ABSENT, t)).collect();
+    for (old, new) in old.iter().zip(&new) {
+        assert_eq!(old.0, new.0, "the optimizer changed a triangle");
+        out[new.1 as usize].0 = old.1;
+    }
+    out
+}
+
+/// The same triangle, turned so that its smallest vertex comes first.
+fn smallest_first(t: [u32; 3]) -> [u32; 3] {
+    let k = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
+    [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn grid(n: u32) -> Vec<[u32; 3]> {
+        let mut out = Vec::new();
+        for y in 0..n - 1 {
+            for x in 0..n - 1 {
+                let a = y * n + x;
+                out.push([a, a + 1, a + n + 1]);
+                out.push([a, a + n + 1, a + n]);
+            }
+        }
+        out
+    }
+
+    fn check(triangles: &[[u32; 3]], materials: &[u32], count: usize, vertices: usize) -> Layout {
+        let layout = layout(triangles, materials, count, vertices);
+        let mut order = layout.vertex_order.clone();
+        order.sort_unstable();
+        assert!(order.iter().copied().eq(0..vertices as u32));
+        let mut order = layout.triangle_order.clone();
+        order.sort_unstable();
+        assert!(order.iter().copied().eq(0..triangles.len() as u32));
+        let mut seen = 0;
+        for (new, &old) in layout.triangle_order.iter().enumerate() {
+            let t: [u32; 3] = std::array::from_fn(|k| layout.indices[3 * new + k]);
+            for v in t {
+                assert!(v <= seen);
+                seen = seen.max(v + 1);
+            }
+            let back = t.map(|v| layout.vertex_order[v as usize]);
+            assert_eq!(
+                smallest_first(back),
+                smallest_first(triangles[old as usize])
+            );
+        }
+        let mut first = 0;
+        for (m, &(begin, length)) in layout.ranges.iter().enumerate() {
+            assert_eq!(begin, first);
+            first += length;
+            for t in begin / 3..first / 3 {
+                assert_eq!(
+                    materials[layout.triangle_order[t as usize] as usize],
+                    m as u32
+                );
+            }
+        }
+        assert_eq!(first as usize, layout.indices.len());
+        layout
+    }
+
+    /// Part of the vertices for which a parallelogram of earlier vertices within `look_back` exists.
+    fn predicted(layout: &Layout, vertices: usize, look_back: u32) -> f64 {
+        use std::collections::HashMap;
+        let triangles: Vec<[u32; 3]> = layout
+            .indices
+            .chunks(3)
+            .map(|t| [t[0], t[1], t[2]])
+            .collect();
+        let mut across: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
+        for t in &triangles {
+            for k in 0..3 {
+                let (a, b, c) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
+                across.entry((a.min(b), a.max(b))).or_default().push(c);
+            }
+        }
+        let mut has = vec![false; vertices];
+        for t in &triangles {
+            for k in 0..3 {
+                let (x, a, b) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
+                for &c in &across[&(a.min(b), a.max(b))] {
+                    let earlier = [a, b, c].iter().all(|&v| v < x && x - v <= look_back);
+                    has[x as usize] |= earlier;
+                }
+            }
+        }
+        has.iter().filter(|h| **h).count() as f64 / vertices as f64
+    }
+
+    #[test]
+    fn nearly_every_vertex_of_a_grid_can_be_predicted() {
+        let n = 200;
+        let triangles = grid(n);
+        let layout = check(&triangles, &vec![0; triangles.len()], 1, (n * n) as usize);
+        let part = predicted(&layout, (n * n) as usize, 4096);
+        println!("predicted {part:.4}");
+        assert!(part > 0.95, "{part}");
+    }
+
+    #[test]
+    fn materials_stay_apart_and_loose_vertices_come_last() {
+        let triangles = grid(20);
+        let materials: Vec<u32> = (0..triangles.len() as u32).map(|t| t % 3 * 2).collect();
+        let layout = check(&triangles, &materials, 6, 410);
+        assert!(layout.vertex_order[400..].iter().copied().eq(400..410));
+        assert_eq!(layout.ranges[1].1, 0);
+    }
+
+    #[test]
+    fn nothing_and_repeated_triangles() {
+        assert_eq!(check(&[], &[], 1, 0).ranges, [(0, 0)]);
+        assert_eq!(check(&[], &[], 0, 3).vertex_order, [0, 1, 2]);
+        let same = [
+            [0, 1, 2],
+            [1, 2, 0],
+            [0, 2, 1],
+            [0, 1, 2],
+            [2, 2, 2],
+            [0, 0, 1],
+        ];
+        check(&same, &[0; 6], 1, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_triangles(triangles in prop::collection::vec(([0u32..30, 0u32..30, 0u32..30], 0u32..4), 0..60)) {
+            let (t, m): (Vec<_>, Vec<_>) = triangles.into_iter().unzip();
+            let first = check(&t, &m, 4, 30);
+            prop_assert_eq!(first, layout(&t, &m, 4, 30));
+        }
+    }
+}

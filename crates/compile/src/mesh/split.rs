@@ -1,0 +1,296 @@
+//! One index buffer for all frames (A05): corners of a point become one vertex where every attribute is bit-equal in every
+//! frame, and stay apart where one differs once. Exact (A06): a 64-bit hash finds candidates, the bits themselves decide.
+//!
+//! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner is compared
+//! with the first corner of its class; those that differ leave it and meet again where class and bits are equal:
+//!
+//! ```text
+//! for corner in corners            (ascending, so that the first of a class is seen before the others)
+//!     if first of its class:       remember its bits
+//!     else if bits differ:         class = new[(class, bits)]   or a new class that begins with this corner
+//! ```
+//!
+//! Where nothing changes, that is one linear pass without hashing.
+
+use super::faces::NO_POINT;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// A vertex, corner or point that is not there.
+pub const NONE: u32 = u32::MAX;
+
+/// Bits that are equal where values count as equal: −0 is 0 and all NaN are one.
+#[inline]
+pub fn bits(value: f32) -> u32 {
+    if value == 0.0 {
+        0
+    } else if value.is_nan() {
+        0x7FC0_0000
+    } else {
+        value.to_bits()
+    }
+}
+
+/// [`bits`] of each component.
+#[inline]
+pub fn all_bits<const K: usize>(value: [f32; K]) -> [u32; K] {
+    value.map(bits)
+}
+
+/// Splits vertices.
+pub struct Splitter {
+    /// Class of each corner; [`NONE`] for corners that take no part.
+    class: Vec<u32>,
+    /// First corner of each class.
+    first: Vec<u32>,
+    hash: Folded,
+}
+
+/// The result: vertices in the order of their first corners, then one for every point that no corner uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Vertex of each corner; [`NONE`] for corners without one.
+    pub corner_vertex: Vec<u32>,
+    /// First corner of each vertex; [`NONE`] for a point without faces.
+    pub vertex_corner: Vec<u32>,
+    /// Point of each vertex.
+    pub vertex_point: Vec<u32>,
+}
+
+impl Splitter {
+    /// Begins with one class per point. `corner_point` is [`super::faces::Faces::corner_point`]: corners of unusable faces are
+    /// [`NO_POINT`] and take no part.
+    pub fn new(corner_point: &[u32]) -> Splitter {
+        assert!(corner_point.len() < u32::MAX as usize);
+        let points = corner_point
+            .iter()
+            .filter(|&&p| p != NO_POINT)
+            .max()
+            .map_or(0, |&p| p as usize + 1);
+        let mut class_of_point = vec![NONE; points];
+        let mut first = Vec::new();
+        let class = corner_point
+            .iter()
+            .enumerate()
+            .map(|(corner, &point)| {
+                if point == NO_POINT {
+                    return NONE;
+                }
+                let class = &mut class_of_point[point as usize];
+                if *class == NONE {
+                    *class = first.len() as u32;
+                    first.push(corner as u32);
+                }
+                *class
+            })
+            .collect();
+        Splitter {
+            class,
+            first,
+            hash: Folded::new(),
+        }
+    }
+
+    /// Vertices so far, without those of points that no corner uses.
+    pub fn classes(&self) -> usize {
+        self.first.len()
+    }
+
+    /// Takes one attribute at one frame into account; `value` gives a corner's bits ([`bits`]). Returns whether a class split.
+    /// Attributes of points (and of the whole mesh) cannot split and need not be shown.
+    pub fn refine<const K: usize>(&mut self, value: impl Fn(u32) -> [u32; K]) -> bool {
+        let before = self.first.len();
+        let mut bits_of_class: Vec<[u32; K]> = vec![[0; K]; before];
+        let mut found: HashMap<(u32, [u32; K]), u32, Folded> = HashMap::with_hasher(self.hash);
+        for (corner, class) in self.class.iter_mut().enumerate() {
+            if *class == NONE {
+                continue;
+            }
+            let own = value(corner as u32);
+            let old = *class as usize;
+            if self.first[old] == corner as u32 {
+                bits_of_class[old] = own;
+            } else if bits_of_class[old] != own {
+                *class = *found.entry((old as u32, own)).or_insert_with(|| {
+                    self.first.push(corner as u32);
+                    (self.first.len() - 1) as u32
+                });
+            }
+        }
+        self.first.len() > before
+    }
+
+    /// Numbers the vertices. `corner_point` must be what [`Splitter::new`] got; `points` is how many points the mesh has.
+    pub fn finish(self, corner_point: &[u32], points: usize) -> Split {
+        let mut vertex_of_class = vec![NONE; self.first.len()];
+        let mut out = Split {
+            corner_vertex: self.class,
+            vertex_corner: Vec::with_capacity(self.first.len()),
+            vertex_point: Vec::with_capacity(self.first.len()),
+        };
+        let mut used = vec![false; points];
+        for (corner, slot) in out.corner_vertex.iter_mut().enumerate() {
+            if *slot == NONE {
+                continue;
+            }
+            let vertex = &mut vertex_of_class[*slot as usize];
+            if *vertex == NONE {
+                let point = corner_point[corner];
+                *vertex = out.vertex_corner.len() as u32;
+                out.vertex_corner.push(corner as u32);
+                out.vertex_point.push(point);
+                used[point as usize] = true;
+            }
+            *slot = *vertex;
+        }
+        for (point, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
+            out.vertex_corner.push(NONE);
+            out.vertex_point.push(point as u32);
+        }
+        out
+    }
+}
+
+/// Hash of a few u32 by folded multiplication, with a key of this process so that no file can aim at collisions.
+/// What it returns decides nothing but speed.
+#[derive(Clone, Copy)]
+struct Folded(u64);
+
+impl Folded {
+    fn new() -> Folded {
+        Folded(RandomState::new().hash_one(0u8))
+    }
+}
+
+impl BuildHasher for Folded {
+    type Hasher = Folded;
+    fn build_hasher(&self) -> Folded {
+        *self
+    }
+}
+
+impl Hasher for Folded {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+    fn write_u64(&mut self, value: u64) {
+        let product = u128::from(self.0 ^ value) * 0x9E37_79B9_7F4A_7C15;
+        let product = (product >> 64) as u64 ^ product as u64;
+        self.0 = product.rotate_left(23) ^ value.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value) | 1 << 32);
+    }
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn split(corner_point: &[u32], points: usize, channels: &[Vec<u32>]) -> Split {
+        let mut splitter = Splitter::new(corner_point);
+        for channel in channels {
+            splitter.refine(|c| [channel[c as usize]]);
+        }
+        splitter.finish(corner_point, points)
+    }
+
+    #[test]
+    fn nothing_differs_nothing_splits() {
+        let corner_point = [2, 0, 1, 1, 0, 2];
+        let result = split(&corner_point, 3, &[vec![7; 6]]);
+        assert_eq!(result.corner_vertex, [0, 1, 2, 2, 1, 0]);
+        assert_eq!(result.vertex_corner, [0, 1, 2]);
+        assert_eq!(result.vertex_point, [2, 0, 1]);
+    }
+
+    #[test]
+    fn one_difference_in_one_late_frame_splits() {
+        let corner_point = [0, 0, 0, 1];
+        let mut frames = vec![vec![0; 4]; 100];
+        frames[99][1] = 1;
+        let result = split(&corner_point, 2, &frames);
+        assert_eq!(result.corner_vertex, [0, 1, 0, 2]);
+    }
+
+    #[test]
+    fn points_without_faces_follow_and_unusable_corners_have_no_vertex() {
+        let corner_point = [4, NO_POINT, 2];
+        let result = split(&corner_point, 5, &[vec![1, 2, 3]]);
+        assert_eq!(result.corner_vertex, [0, NONE, 1]);
+        assert_eq!(result.vertex_corner, [0, 2, NONE, NONE, NONE]);
+        assert_eq!(result.vertex_point, [4, 2, 0, 1, 3]);
+    }
+
+    #[test]
+    fn zero_and_nan_are_one() {
+        assert_eq!(bits(-0.0), bits(0.0));
+        assert_eq!(bits(f32::NAN), bits(-f32::NAN));
+        assert_eq!(bits(f32::from_bits(0x7F80_0001)), bits(f32::NAN));
+        assert_ne!(bits(f32::INFINITY), bits(f32::NAN));
+        assert_eq!(all_bits([1.0, -0.0]), [1f32.to_bits(), 0]);
+    }
+
+    /// Every key hashes alike: the bits alone must keep classes apart.
+    #[test]
+    fn a_colliding_hash_changes_nothing() {
+        #[derive(Clone, Copy, Default)]
+        struct Same;
+        impl Hasher for Same {
+            fn finish(&self) -> u64 {
+                0
+            }
+            fn write(&mut self, _: &[u8]) {}
+        }
+        let mut map: HashMap<(u32, [u32; 2]), u32, std::hash::BuildHasherDefault<Same>> =
+            HashMap::default();
+        for i in 0..100 {
+            map.insert((0, [i, 0]), i);
+        }
+        assert_eq!(map.len(), 100);
+        assert_eq!(map[&(0, [57, 0])], 57);
+    }
+
+    #[test]
+    fn millions_of_corners() {
+        // Four corners per point, two of which always agree.
+        let points = 500_000u32;
+        let corner_point: Vec<u32> = (0..4 * points).map(|c| c % points).collect();
+        let channel: Vec<u32> = (0..4 * points).map(|c| (c / points).min(2)).collect();
+        let result = split(&corner_point, points as usize, &[channel]);
+        assert_eq!(result.vertex_corner.len(), 3 * points as usize);
+    }
+
+    proptest! {
+        #[test]
+        fn equal_to_grouping_by_all_values(corners in prop::collection::vec((0u32..6, 0u32..3, 0u32..3, 0u32..3), 0..80)) {
+            let corner_point: Vec<u32> = corners.iter().map(|c| c.0).collect();
+            let channels = [
+                corners.iter().map(|c| c.1).collect(),
+                corners.iter().map(|c| c.2).collect(),
+                corners.iter().map(|c| c.3).collect::<Vec<_>>(),
+            ];
+            let result = split(&corner_point, 6, &channels);
+            let mut expected = BTreeMap::new();
+            let mut next = 0;
+            for (i, c) in corners.iter().enumerate() {
+                let vertex = *expected.entry(*c).or_insert_with(|| { next += 1; next - 1 });
+                prop_assert_eq!(result.corner_vertex[i], vertex);
+                prop_assert_eq!(result.vertex_point[vertex as usize], c.0);
+                prop_assert!(result.vertex_corner[vertex as usize] as usize <= i);
+            }
+        }
+    }
+}
