@@ -1,0 +1,327 @@
+//! Real files, whole and damaged.
+
+use super::super::core::{Archive, Pod, PropertyHeader, PropertyKind};
+use super::super::murmur::murmur3;
+use super::{from_bytes, open};
+use crate::{Error, TimeSampling};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn corpus() -> Option<PathBuf> {
+    let folder = std::env::var_os("MESHREEL_CORPUS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
+        PathBuf::from,
+    );
+    if !folder.join("alembic").is_dir() {
+        eprintln!("skipped: no corpus");
+        return None;
+    }
+    Some(folder.join("alembic"))
+}
+
+#[derive(Default, Debug, PartialEq)]
+struct Totals {
+    objects: usize,
+    properties: usize,
+    samples: usize,
+    bytes: usize,
+    /// Payloads whose stored key is the hash of their bytes.
+    keys: usize,
+}
+
+/// Reads everything there is.
+fn walk(archive: &dyn Archive) -> Result<Totals, Error> {
+    let mut totals = Totals::default();
+    let mut objects = vec![archive.top()];
+    let mut bytes = Vec::new();
+    while let Some(object) = objects.pop() {
+        totals.objects += 1;
+        objects.extend(archive.children(object)?.iter().map(|child| child.id));
+        let mut compounds = vec![archive.properties_of(object)?];
+        while let Some(compound) = compounds.pop() {
+            for p in archive.properties(compound)? {
+                totals.properties += 1;
+                if p.kind == PropertyKind::Compound {
+                    compounds.push(p.id);
+                    continue;
+                }
+                let mut previous = None;
+                for i in 0..p.samples {
+                    let identity = archive.identity(p.id, i)?;
+                    if previous == Some(identity) {
+                        continue;
+                    }
+                    previous = Some(identity);
+                    archive.read(p.id, i, &mut bytes)?;
+                    assert_eq!(bytes.len(), archive.size(p.id, i)?, "{}", p.name);
+                    totals.samples += 1;
+                    totals.bytes += bytes.len();
+                    totals.keys += usize::from(identity == murmur3(&bytes));
+                }
+            }
+        }
+    }
+    Ok(totals)
+}
+
+fn child(archive: &dyn Archive, object: u64, name: &str) -> u64 {
+    let children = archive.children(object).unwrap();
+    children.iter().find(|c| c.name == name).expect(name).id
+}
+
+fn property(archive: &dyn Archive, compound: u64, name: &str) -> PropertyHeader {
+    let properties = archive.properties(compound).unwrap();
+    properties.into_iter().find(|p| p.name == name).expect(name)
+}
+
+fn totals(objects: usize, properties: usize, samples: usize, bytes: usize) -> Totals {
+    // Every key in these files, from Alembic 1.0 of 2011 on, is the hash of what it stands for.
+    Totals {
+        objects,
+        properties,
+        samples,
+        bytes,
+        keys: samples,
+    }
+}
+
+#[test]
+fn reads_every_sample_of_every_property() {
+    let Some(corpus) = corpus() else { return };
+    let files = [
+        ("gen_hdf5/a_flag_wind_hdf5.abc", totals(6, 34, 144, 988_577)),
+        (
+            "gen_hdf5/d_snake_skinned_hdf5.abc",
+            totals(5, 29, 249, 4_130_252),
+        ),
+        (
+            "gen_hdf5/e_metaballs_hdf5.abc",
+            totals(11, 61, 695, 1_930_456),
+        ),
+        (
+            "gen_hdf5/g_scene_attributes_hdf5.abc",
+            totals(38, 254, 381, 187_672),
+        ),
+        (
+            "gen_hdf5/k_curves_points_cameras_hdf5.abc",
+            totals(25, 181, 333, 119_700),
+        ),
+        (
+            "gen_hdf5/l_shutter_motionblur_hdf5.abc",
+            totals(4, 23, 205, 540_017),
+        ),
+        (
+            "gen_hdf5/m_scale_shear_hdf5.abc",
+            totals(29, 202, 381, 39_621),
+        ),
+        ("third_alembic/cube_6b3ad3.abc", totals(6, 22, 67, 6312)),
+        (
+            "third_imageengine/animatedCube_646e79.abc",
+            totals(11, 55, 91, 7100),
+        ),
+        (
+            "third_imageengine/coloredMesh_7d70b3.abc",
+            totals(11, 59, 45, 1709),
+        ),
+        ("third_imageengine/cube_e74a57.abc", totals(4, 20, 17, 747)),
+        (
+            "third_imageengine/rotatingCube_e8149f.abc",
+            totals(3, 15, 37, 2409),
+        ),
+        (
+            "third_imageengine/subdPlane_b1ad4d.abc",
+            totals(11, 54, 42, 1616),
+        ),
+    ];
+    for (file, expected) in files {
+        let archive = open(&corpus.join(file)).unwrap();
+        assert_eq!(archive.format(), "alembic-hdf5");
+        // Twice: what is remembered is the same.
+        for _ in 0..2 {
+            assert_eq!(walk(archive.as_ref()).unwrap(), expected, "{file}");
+        }
+    }
+}
+
+#[test]
+fn headers_say_what_the_file_holds() {
+    let Some(corpus) = corpus() else { return };
+    let archive = open(&corpus.join("gen_hdf5/a_flag_wind_hdf5.abc")).unwrap();
+    let archive = archive.as_ref();
+    assert_eq!(archive.meta().get("FramesPerTimeUnit"), Some("24.000000"));
+    let names: Vec<String> = archive
+        .children(archive.top())
+        .unwrap()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
+    assert_eq!(
+        names,
+        ["Turbulence", "Flag", "Wind"],
+        "in the writer's order"
+    );
+    let flag = child(archive, archive.top(), "Flag");
+    let mesh = archive.children(flag).unwrap().remove(0);
+    assert_eq!(mesh.meta.get("schema"), Some("AbcGeom_PolyMesh_v1"));
+    let geom = property(archive, archive.properties_of(mesh.id).unwrap(), ".geom").id;
+    let p = property(archive, geom, "P");
+    assert_eq!(
+        (p.kind, p.pod, p.extent, p.samples),
+        (PropertyKind::Array, Pod::F32, 3, 60)
+    );
+    assert_eq!(p.meta.get("geoScope"), Some("vtx"));
+    assert_eq!(
+        p.sampling.as_ref(),
+        &TimeSampling::Uniform {
+            start: 1.0 / 24.0,
+            step: 1.0 / 24.0
+        }
+    );
+    assert_eq!(archive.size(p.id, 59).unwrap(), 1271 * 12);
+    assert_ne!(
+        archive.identity(p.id, 0).unwrap(),
+        archive.identity(p.id, 59).unwrap()
+    );
+    let counts = property(archive, geom, ".faceCounts");
+    assert_eq!((counts.pod, counts.samples), (Pod::I32, 60));
+    assert_eq!(
+        archive.identity(counts.id, 0).unwrap(),
+        archive.identity(counts.id, 59).unwrap()
+    );
+    let mut bytes = Vec::new();
+    archive.read(counts.id, 31, &mut bytes).unwrap();
+    assert!(bytes.len() == 4800 && bytes.chunks(4).all(|n| n == 4i32.to_le_bytes()));
+    assert!(matches!(
+        archive.read(counts.id, 60, &mut bytes),
+        Err(Error::Misuse { .. })
+    ));
+}
+
+#[test]
+fn strings_end_with_a_zero() {
+    let Some(corpus) = corpus() else { return };
+    let archive = open(&corpus.join("third_imageengine/coloredMesh_7d70b3.abc")).unwrap();
+    let archive = archive.as_ref();
+    let top = archive.properties_of(archive.top()).unwrap();
+    let mut bytes = Vec::new();
+    archive
+        .read(property(archive, top, "statistics").id, 0, &mut bytes)
+        .unwrap();
+    assert!(bytes.starts_with(b"SubDStaticNum 1 SubDStaticCVs 4 ") && bytes.ends_with(b"\0"));
+    let camera = child(
+        archive,
+        child(archive, archive.top(), "persp"),
+        "perspShape",
+    );
+    let geom = property(archive, archive.properties_of(camera).unwrap(), ".geom").id;
+    let ops = property(archive, geom, ".filmBackOps");
+    archive.read(ops.id, 0, &mut bytes).unwrap();
+    assert_eq!(bytes.iter().filter(|b| **b == 0).count(), ops.extent);
+    assert!(bytes.starts_with(b"sfilmFitHorz\0"));
+}
+
+#[test]
+fn cyclic_samplings() {
+    let Some(corpus) = corpus() else { return };
+    let archive = open(&corpus.join("gen_hdf5/l_shutter_motionblur_hdf5.abc")).unwrap();
+    let mut objects = vec![archive.top()];
+    let mut cycles = Vec::new();
+    while let Some(object) = objects.pop() {
+        objects.extend(archive.children(object).unwrap().iter().map(|c| c.id));
+        let mut compounds = vec![archive.properties_of(object).unwrap()];
+        while let Some(compound) = compounds.pop() {
+            for p in archive.properties(compound).unwrap() {
+                if p.kind == PropertyKind::Compound {
+                    compounds.push(p.id);
+                } else if let TimeSampling::Cyclic { times, period } = p.sampling.as_ref() {
+                    assert!((period - 1.0 / 24.0).abs() < 1e-12);
+                    cycles.push((times.len(), p.samples));
+                }
+            }
+        }
+    }
+    assert!(
+        cycles.contains(&(2, 48)) && cycles.contains(&(3, 72)),
+        "{cycles:?}"
+    );
+}
+
+#[test]
+fn archives_before_1_0_are_refused_by_name() {
+    let Some(corpus) = corpus() else { return };
+    for file in [
+        "bacon_poly_uvs_c182d4.abc",
+        "cube_b661ad.abc",
+        "xforms_4ee6f1.abc",
+    ] {
+        match open(&corpus.join("third_alembic").join(file)).err() {
+            Some(Error::Unsupported { what, .. }) => assert!(what.contains("before 1.0"), "{what}"),
+            other => panic!("{file}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        open(&folder.path().join("none.abc")).err(),
+        Some(Error::Io { .. })
+    ));
+    assert!(open(folder.path()).is_err());
+    let name = Path::new("noise.abc");
+    assert!(matches!(
+        from_bytes(name, Vec::new()).err(),
+        Some(Error::Malformed { .. })
+    ));
+    let mut bytes = b"\x89HDF\r\n\x1a\n".to_vec();
+    bytes.resize(4096, 0xff);
+    assert!(matches!(
+        from_bytes(name, bytes).err(),
+        Some(Error::Malformed { .. } | Error::Unsupported { .. })
+    ));
+}
+
+/// Opens and reads everything; an error is as good as a result, but neither panic nor hang.
+fn survive(bytes: Vec<u8>) -> Result<Totals, Error> {
+    let start = Instant::now();
+    let result = from_bytes(Path::new("damaged.abc"), bytes).and_then(|a| walk(a.as_ref()));
+    assert!(start.elapsed() < Duration::from_secs(5), "{result:?}");
+    result
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let Some(corpus) = corpus() else { return };
+    for file in [
+        "third_imageengine/cube_e74a57.abc",
+        "gen_hdf5/m_scale_shear_hdf5.abc",
+    ] {
+        let whole = std::fs::read(corpus.join(file)).unwrap();
+        for length in (0..whole.len()).step_by(whole.len() / 4000 + 1) {
+            survive(whole[..length].to_vec()).unwrap_err();
+        }
+    }
+}
+
+#[test]
+fn no_byte_flip_does_harm() {
+    let Some(corpus) = corpus() else { return };
+    // The old layout of groups (a symbol table) with small headers, and the new one with dense attributes.
+    for (file, step) in [
+        ("third_imageengine/cube_e74a57.abc", 3),
+        ("gen_hdf5/m_scale_shear_hdf5.abc", 211),
+        ("third_alembic/cube_6b3ad3.abc", 43),
+    ] {
+        let whole = std::fs::read(corpus.join(file)).unwrap();
+        let mut refused = 0;
+        for at in (0..whole.len()).step_by(step) {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flip;
+                refused += usize::from(survive(bytes).is_err());
+            }
+        }
+        assert!(refused > whole.len() / step / 2, "{file}: {refused}");
+    }
+}
