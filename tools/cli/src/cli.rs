@@ -1,0 +1,396 @@
+//! The command line as types. What each option means to the user is said here, with its default and unit.
+//!
+//! Options that change how a file is compiled live in [`Content`], which is read from the command line and, with the
+//! same keys, from an options file; every one is optional so that the two can be merged.
+
+use crate::units::{Angle, Range, Ratio, Size, Tolerance, deserialize_from_text};
+use clap::{Args, Parser, Subcommand};
+use serde::{Deserialize, Deserializer};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error, takes them back.
+#[derive(Parser)]
+#[command(name = "meshreel", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "Exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 wrong usage.")]
+pub struct Cli {
+    /// How results and messages are printed
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// The verb
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every verb has.
+#[derive(Args, Clone, Copy, Default)]
+pub struct OutputFlags {
+    /// Print one JSON object on stdout, also when something fails
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress, no remarks, no summary; errors only
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also say what is being done and how long it took
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+}
+
+/// The verbs.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Compile files of content tools into a .reel whose error is guaranteed
+    Compile(Box<CompileArgs>),
+    /// Show what is in a file: tree, methods, sizes, ratios
+    Info(InfoArgs),
+    /// Decode a .reel and compare it with its source, mesh by mesh
+    Verify(VerifyArgs),
+    /// Take a .reel back to a content tool, in source vertex order where the source map is there
+    Extract(ExtractArgs),
+    /// Compile, verify and extract bundled real files and draw what came out; needs no input
+    Demo(DemoArgs),
+    /// Headless real-time playback
+    #[command(hide = true)]
+    Play(UnbuiltArgs),
+    /// Decode throughput per stage
+    #[command(hide = true)]
+    Bench(UnbuiltArgs),
+    /// Source against decoded curves
+    #[command(hide = true)]
+    Plot(UnbuiltArgs),
+}
+
+/// Whatever follows a verb that this version does not have.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct UnbuiltArgs {
+    /// Anything
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
+}
+
+/// `meshreel compile`.
+#[derive(Args)]
+pub struct CompileArgs {
+    /// Inputs: .abc (Ogawa or HDF5), .obj with --points, or a quoted sequence such as 'frame.####.obj'. Several are
+    /// merged by node path, or compiled each for itself when the output is a directory
+    #[arg(required = true, value_name = "IN")]
+    pub inputs: Vec<PathBuf>,
+    /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing file is
+    /// replaced only when the new one is complete
+    #[arg(long, short, value_name = "OUT.reel", required_unless_present = "dry_run")]
+    pub output: Option<PathBuf>,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd")]
+    pub points: Option<PathBuf>,
+    /// Read options from a TOML file: the long names below as keys, and [[mesh]] sections with `glob`, `tolerance`,
+    /// `method` for some meshes only. The command line wins
+    #[arg(long, value_name = "FILE.toml")]
+    pub options: Option<PathBuf>,
+    /// Everything that can also stand in an options file
+    #[command(flatten)]
+    pub content: Content,
+    /// Make remarks an error, before anything is written
+    #[arg(long, help_heading = "Running")]
+    pub strict: bool,
+    /// Print the passes and the flattened tree
+    #[arg(long, help_heading = "Running")]
+    pub explain: bool,
+    /// Do everything but write nothing
+    #[arg(long, help_heading = "Running")]
+    pub dry_run: bool,
+    /// Options of later versions
+    #[command(flatten)]
+    pub later: LaterFlags,
+}
+
+/// Options that change what is written, or how it is worked out. One per key of an options file.
+#[derive(Args, Deserialize, Clone, Default, Debug, PartialEq)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Content {
+    /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's size or a
+    /// length in the file's unit [default: 0.01%]
+    #[arg(long, value_name = "T", help_heading = "The promise")]
+    pub tolerance: Option<Tolerance>,
+    /// Largest angle between source and decoded normals [default: 1deg]
+    #[arg(long, value_name = "ANGLE", help_heading = "The promise")]
+    pub normal_tolerance: Option<Angle>,
+    /// Largest distance between source and decoded texture coordinates [default: 1/4096]
+    #[arg(long, value_name = "RATIO", help_heading = "The promise")]
+    pub uv_tolerance: Option<Ratio>,
+    /// Bits per colour component, 1 to 16 [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), help_heading = "The promise")]
+    pub colour_bits: Option<u8>,
+
+    /// What to keep: all, or a list of positions, normals, tangents, uvs, colours [default: all]
+    #[arg(long, value_name = "LIST", help_heading = "Content")]
+    pub channels: Option<Channels>,
+    /// Only nodes whose path matches (repeatable; * within a name, ** across names)
+    #[arg(long, value_name = "GLOB", help_heading = "Content")]
+    pub include: Vec<String>,
+    /// Without nodes whose path matches (repeatable)
+    #[arg(long, value_name = "GLOB", help_heading = "Content")]
+    pub exclude: Vec<String>,
+    /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
+    #[arg(long, value_name = "A:B", help_heading = "Content")]
+    pub range: Option<Range>,
+    /// Resample to this many frames per second [default: the source's own sample times]
+    #[arg(long, value_name = "F", help_heading = "Content")]
+    pub fps: Option<Rate>,
+    /// Frames per second of inputs that carry no rate [default: 30]
+    #[arg(long, value_name = "F", help_heading = "Content")]
+    pub source_fps: Option<Rate>,
+    /// Length unit of inputs that carry none: m, cm, mm or in
+    #[arg(long, value_name = "UNIT", help_heading = "Content")]
+    pub unit: Option<UnitName>,
+    /// Edges sharper than this stay hard where normals have to be made [default: all smooth]
+    #[arg(long, value_name = "ANGLE", help_heading = "Content")]
+    pub smooth_angle: Option<Angle>,
+    /// The animation is a closed cycle, also where the last frame differs from the first
+    #[arg(long, help_heading = "Content")]
+    pub cycle: bool,
+    /// Leave out the source map (smaller file; verify then matches by nearest points)
+    #[arg(long, help_heading = "Content")]
+    pub strip: bool,
+
+    /// How meshes are kept: auto, static, soft or fluid [default: auto]
+    #[arg(long, value_name = "METHOD", help_heading = "Compression")]
+    pub method: Option<Method>,
+    /// Codec family: classic [default: classic]
+    #[arg(long, value_name = "PRESET", help_heading = "Compression")]
+    pub preset: Option<Preset>,
+    /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
+    #[arg(long, value_name = "BLOCK", help_heading = "Compression")]
+    pub block: Option<Block>,
+    /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Compression")]
+    pub index_every: Option<u32>,
+    /// How much work to put into size, 1 to 9 [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), help_heading = "Compression")]
+    pub effort: Option<u8>,
+
+    /// Threads [default: all cores]; the file does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Running")]
+    pub jobs: Option<u32>,
+    /// Memory to keep frames in, such as 256MB or 1GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Running")]
+    pub memory: Option<Size>,
+}
+
+/// Known names whose work this version cannot do. Not in the help; using one is an error that says so.
+#[derive(Args, Default)]
+pub struct LaterFlags {
+    /// Parts of rigid meshes
+    #[arg(long, hide = true, num_args = 0..=1)]
+    pub parts: Option<Option<String>>,
+    /// Clip codec
+    #[arg(long, hide = true, num_args = 0..=1)]
+    pub codec: Option<Option<String>>,
+    /// Levels of detail
+    #[arg(long, hide = true, num_args = 0..=1)]
+    pub lod: Option<Option<String>>,
+    /// Shell distance of clips
+    #[arg(long, hide = true, num_args = 0..=1)]
+    pub shell: Option<Option<String>>,
+    /// One topology for a changing one
+    #[arg(long, hide = true)]
+    pub remesh: bool,
+    /// Transform tracks only
+    #[arg(long, hide = true)]
+    pub clips_only: bool,
+}
+
+impl LaterFlags {
+    /// Names of those that were used.
+    pub fn used(&self) -> Option<&'static str> {
+        [
+            (self.parts.is_some(), "--parts"),
+            (self.codec.is_some(), "--codec"),
+            (self.lod.is_some(), "--lod"),
+            (self.shell.is_some(), "--shell"),
+            (self.remesh, "--remesh"),
+            (self.clips_only, "--clips-only"),
+        ]
+        .into_iter()
+        .find_map(|(used, name)| used.then_some(name))
+    }
+}
+
+/// `meshreel info`.
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Any input, or a .reel
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd")]
+    pub points: Option<PathBuf>,
+    /// The whole tree, with user properties
+    #[arg(long)]
+    pub tree: bool,
+    /// The attributes or streams of every mesh
+    #[arg(long)]
+    pub streams: bool,
+    /// Every frame: its time, and in a .reel its kind and size
+    #[arg(long)]
+    pub frames: bool,
+}
+
+/// `meshreel verify`.
+#[derive(Args)]
+pub struct VerifyArgs {
+    /// The source files, then the .reel that was made of them
+    #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT.reel"])]
+    pub files: Vec<PathBuf>,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd")]
+    pub points: Option<PathBuf>,
+}
+
+/// `meshreel extract`.
+#[derive(Args)]
+pub struct ExtractArgs {
+    /// The .reel
+    #[arg(value_name = "FILE.reel")]
+    pub file: PathBuf,
+    /// .abc (Alembic), .glb (glTF), or a directory for a sequence of .obj
+    #[arg(long, short, value_name = "OUT.abc|OUT.glb|DIR/")]
+    pub output: PathBuf,
+}
+
+/// `meshreel demo`.
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Where the files and pictures go
+    #[arg(long, short, value_name = "DIR", default_value = "meshreel-demo")]
+    pub output: PathBuf,
+    /// A directory of .abc files to use instead of the bundled ones
+    #[arg(long, value_name = "DIR")]
+    pub inputs: Option<PathBuf>,
+    /// Largest error: a percentage of each mesh's size or a length in the file's unit
+    #[arg(long, value_name = "T", default_value = "0.01%")]
+    pub tolerance: Tolerance,
+}
+
+/// What is said of anything that HOUSE names and this version lacks.
+pub const NOT_BUILT: &str = "not built yet in this version";
+
+/// A frame rate: `24`, `29.97` or `30000/1001`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate(pub f64);
+
+impl FromStr for Rate {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Rate, String> {
+        match text.parse::<Ratio>() {
+            Ok(Ratio(value)) if (1e-3..=1e5).contains(&value) => Ok(Rate(value)),
+            _ => Err(format!(
+                "'{text}' is no frame rate: give frames per second, as in 24, 29.97 or 30000/1001"
+            )),
+        }
+    }
+}
+
+/// The vertex channels to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Channels {
+    pub normals: bool,
+    pub tangents: bool,
+    pub uvs: bool,
+    pub colours: bool,
+}
+
+impl FromStr for Channels {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Channels, String> {
+        let mut channels = Channels {
+            normals: false,
+            tangents: false,
+            uvs: false,
+            colours: false,
+        };
+        for name in text.split(',').map(str::trim) {
+            match name {
+                "all" => {
+                    channels = Channels {
+                        normals: true,
+                        tangents: true,
+                        uvs: true,
+                        colours: true,
+                    }
+                }
+                "positions" => {}
+                "normals" => channels.normals = true,
+                "tangents" => channels.tangents = true,
+                "uvs" => channels.uvs = true,
+                "colours" | "colors" => channels.colours = true,
+                _ => {
+                    return Err(format!(
+                        "'{name}' is no channel: give all, or a list of positions, normals, tangents, uvs, colours"
+                    ));
+                }
+            }
+        }
+        Ok(channels)
+    }
+}
+
+/// A closed list of words, some of which this version only knows by name.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident, $noun:literal: $($variant:ident = $word:literal),+; later: $($later:literal),*) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub enum $name { $($variant),+ }
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<$name, String> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    $($later => Err(format!("{} '{}': {NOT_BUILT}; give one of: {}", $noun, $later, [$($word),+].join(", "))),)*
+                    _ => Err(format!("'{text}' is no {}: give one of: {}", $noun, [$($word),+].join(", "))),
+                }
+            }
+        }
+        deserialize_from_text!($name);
+    };
+}
+
+words!(
+    /// How a mesh is kept.
+    Method, "method": Auto = "auto", Static = "static", Soft = "soft", Fluid = "fluid"; later: "rigid", "skinned");
+words!(
+    /// The codec family.
+    Preset, "preset": Classic = "classic"; later: "small", "fast");
+words!(
+    /// Block compression.
+    Block, "block compression": Store = "store", Deflate = "deflate", Lz4hc = "lz4hc", Zstd = "zstd"; later:);
+words!(
+    /// A length unit.
+    UnitName, "unit": Metre = "m", Centimetre = "cm", Millimetre = "mm", Inch = "in"; later:);
+deserialize_from_text!(Rate, Channels);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn words_and_lists() {
+        assert_eq!("soft".parse(), Ok(Method::Soft));
+        assert!("rigid".parse::<Method>().unwrap_err().contains(NOT_BUILT));
+        assert!("small".parse::<Preset>().unwrap_err().contains(NOT_BUILT));
+        assert!("zip".parse::<Block>().unwrap_err().contains("zstd"));
+        let only = "positions,uvs".parse::<Channels>().unwrap();
+        assert!(only.uvs && !only.normals && !only.colours);
+        assert!("positions,weights".parse::<Channels>().is_err());
+        assert_eq!("30000/1001".parse(), Ok(Rate(30000.0 / 1001.0)));
+        assert!("0".parse::<Rate>().is_err());
+    }
+}

@@ -1,0 +1,373 @@
+//! Values with units, as users write them: `0.01%`, `1deg`, `256MB`, `1/4096`, `0.5s:2s`.
+//!
+//! Every type parses from the command line (`FromStr`) and from an options file (`Deserialize`: a string, or a plain
+//! number where a unit is not needed). Errors say what is accepted and give an example.
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use std::fmt;
+use std::str::FromStr;
+
+/// The promised largest distance between source and decoded positions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// In the file's length unit.
+    Absolute(f64),
+    /// Percent of the diagonal of the mesh's bounds.
+    Percent(f64),
+}
+
+/// An angle, kept in degrees.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Angle(pub f64);
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+/// A positive number, plain or as a fraction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio(pub f64);
+
+/// Part of the animation; an open end means "to the end".
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// First and last frame, both included, counted from 0.
+    Frames(Option<u64>, Option<u64>),
+    /// First and last time in seconds, both included.
+    Seconds(Option<f64>, Option<f64>),
+}
+
+impl FromStr for Tolerance {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Tolerance, String> {
+        let hint = || {
+            format!(
+                "'{text}' is no tolerance: give a percentage of each mesh's size (0.01%) or a length in the file's unit (0.5)"
+            )
+        };
+        let (number, percent) = match text.trim().strip_suffix('%') {
+            Some(number) => (number, true),
+            None => (text, false),
+        };
+        let value = number.trim().parse::<f64>().map_err(|_| hint())?;
+        if !value.is_finite() || value <= 0.0 {
+            return Err(format!(
+                "'{text}': a tolerance must be greater than 0 (where float32 cannot hold it, it is raised and a remark says so)"
+            ));
+        }
+        Ok(if percent {
+            Tolerance::Percent(value)
+        } else {
+            Tolerance::Absolute(value)
+        })
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tolerance::Absolute(value) => write!(f, "{value}"),
+            Tolerance::Percent(value) => write!(f, "{value}%"),
+        }
+    }
+}
+
+impl FromStr for Angle {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Angle, String> {
+        let trimmed = text.trim();
+        let (number, factor) = if let Some(number) = trimmed.strip_suffix("deg") {
+            (number, 1.0)
+        } else if let Some(number) = trimmed.strip_suffix('°') {
+            (number, 1.0)
+        } else if let Some(number) = trimmed.strip_suffix("rad") {
+            (number, 180.0 / std::f64::consts::PI)
+        } else {
+            (trimmed, 1.0)
+        };
+        match number.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() && value > 0.0 && value * factor <= 180.0 => {
+                Ok(Angle(value * factor))
+            }
+            _ => Err(format!(
+                "'{text}' is no angle: give degrees above 0 and up to 180, as in 1deg"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Angle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}deg", self.0)
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Size, String> {
+        let error = || {
+            format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB")
+        };
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kb" => 1_000,
+            "m" | "mb" => 1_000_000,
+            "g" | "gb" => 1_000_000_000,
+            "t" | "tb" => 1_000_000_000_000,
+            "kib" => 1 << 10,
+            "mib" => 1 << 20,
+            "gib" => 1 << 30,
+            "tib" => 1 << 40,
+            _ => return Err(error()),
+        };
+        let value = number.trim().parse::<f64>().map_err(|_| error())?;
+        let bytes = value * factor as f64;
+        if !(1.0..=(1u64 << 62) as f64).contains(&bytes) {
+            return Err(error());
+        }
+        Ok(Size(bytes as u64))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Ratio, String> {
+        let parse = |part: &str| part.trim().parse::<f64>().ok();
+        let value = match text.split_once('/') {
+            Some((above, below)) => parse(above).zip(parse(below)).map(|(a, b)| a / b),
+            None => parse(text),
+        };
+        match value {
+            Some(value) if value.is_finite() && value > 0.0 => Ok(Ratio(value)),
+            _ => Err(format!(
+                "'{text}' is no ratio: give a number above 0, as in 1/4096 or 0.0005"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for Range {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Range, String> {
+        let error = || {
+            format!(
+                "'{text}' is no range: give frames counted from 0 (10:20) or seconds (0.5s:2s); one end may be left out"
+            )
+        };
+        let (first, last) = text.split_once(':').ok_or_else(error)?;
+        let (first, last) = (first.trim(), last.trim());
+        if first.is_empty() && last.is_empty() {
+            return Err(error());
+        }
+        if first.ends_with('s') || last.ends_with('s') {
+            let seconds = |part: &str| match part {
+                "" => Ok(None),
+                _ => part
+                    .strip_suffix('s')
+                    .and_then(|number| number.trim().parse::<f64>().ok())
+                    .filter(|value| value.is_finite())
+                    .map(Some)
+                    .ok_or_else(error),
+            };
+            let (first, last) = (seconds(first)?, seconds(last)?);
+            if first.zip(last).is_some_and(|(a, b)| a > b) {
+                return Err(format!("'{text}': the range ends before it begins"));
+            }
+            return Ok(Range::Seconds(first, last));
+        }
+        let frame = |part: &str| match part {
+            "" => Ok(None),
+            _ => part.parse::<u64>().map(Some).map_err(|_| error()),
+        };
+        let (first, last) = (frame(first)?, frame(last)?);
+        if first.zip(last).is_some_and(|(a, b)| a > b) {
+            return Err(format!("'{text}': the range ends before it begins"));
+        }
+        Ok(Range::Frames(first, last))
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn end<T: fmt::Display>(value: Option<T>, unit: &str) -> String {
+            value.map(|v| format!("{v}{unit}")).unwrap_or_default()
+        }
+        match *self {
+            Range::Frames(a, b) => write!(f, "{}:{}", end(a, ""), end(b, "")),
+            Range::Seconds(a, b) => write!(f, "{}:{}", end(a, "s"), end(b, "s")),
+        }
+    }
+}
+
+/// Reads a value of an options file: a string, or a number that is then read like the same text.
+pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    struct Text<T>(std::marker::PhantomData<T>);
+    impl<T: FromStr<Err = String>> Visitor<'_> for Text<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string or a number")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+    }
+    deserializer.deserialize_any(Text(std::marker::PhantomData))
+}
+
+macro_rules! deserialize_from_text {
+    ($($name:ty),+) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_text(deserializer)
+            }
+        }
+    )+};
+}
+pub(crate) use deserialize_from_text;
+deserialize_from_text!(Tolerance, Angle, Size, Ratio, Range);
+
+/// Bytes for people, decimal units: `1.23 MB`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A whole number with thin groups: `1 234 567`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// About four significant digits, without trailing zeros: lengths, errors, times.
+pub fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    if !(-4..6).contains(&exponent) {
+        return format!("{value:.2e}");
+    }
+    let digits = (3 - exponent).clamp(0, 8) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_with_units() {
+        assert_eq!("0.01%".parse(), Ok(Tolerance::Percent(0.01)));
+        assert_eq!("0.5".parse(), Ok(Tolerance::Absolute(0.5)));
+        assert_eq!("1e-3 %".parse(), Ok(Tolerance::Percent(1e-3)));
+        assert_eq!("1deg".parse(), Ok(Angle(1.0)));
+        assert_eq!("2.5".parse(), Ok(Angle(2.5)));
+        assert_eq!("256MB".parse(), Ok(Size(256_000_000)));
+        assert_eq!("128MiB".parse(), Ok(Size(128 << 20)));
+        assert_eq!("1.5g".parse(), Ok(Size(1_500_000_000)));
+        assert_eq!("77".parse(), Ok(Size(77)));
+        assert_eq!("1/4096".parse(), Ok(Ratio(1.0 / 4096.0)));
+        assert_eq!("0.001".parse(), Ok(Ratio(0.001)));
+        assert_eq!("10:20".parse(), Ok(Range::Frames(Some(10), Some(20))));
+        assert_eq!("10:".parse(), Ok(Range::Frames(Some(10), None)));
+        assert_eq!("0.5s:2s".parse(), Ok(Range::Seconds(Some(0.5), Some(2.0))));
+        assert_eq!(":2s".parse(), Ok(Range::Seconds(None, Some(2.0))));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for text in ["", "%", "-1", "0", "nan", "inf%", "1 cm", "0.5mm"] {
+            assert!(text.parse::<Tolerance>().is_err(), "{text}");
+        }
+        for text in ["", "0deg", "-3", "181", "nan", "1 grad"] {
+            assert!(text.parse::<Angle>().is_err(), "{text}");
+        }
+        for text in ["", "MB", "-1MB", "3 apples", "0", "1e30TB"] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+        for text in ["", "1/0", "0/5", "-1", "a/b", "1/2/3"] {
+            assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+        for text in ["", ":", "5", "9:3", "a:b", "1:2s", "2s:1s", "-1:4"] {
+            assert!(text.parse::<Range>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn printed_values_parse_again() {
+        for text in ["0.01%", "0.5"] {
+            let value: Tolerance = text.parse().unwrap();
+            assert_eq!(value.to_string().parse(), Ok(value));
+        }
+        for text in ["3:", "0.5s:2s", ":7"] {
+            let value: Range = text.parse().unwrap();
+            assert_eq!(value.to_string().parse(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_234_567), "1.23 MB");
+        assert_eq!(bytes(999_950), "1.00 MB");
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(count(12), "12");
+        assert_eq!(short(0.000123), "0.000123");
+        assert_eq!(short(1234.5678), "1235");
+        assert_eq!(short(0.0), "0");
+    }
+}
