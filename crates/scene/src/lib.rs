@@ -5,6 +5,7 @@
 //! (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
 
 pub mod error;
+pub mod merge;
 pub mod model;
 pub mod read;
 pub mod sample;
