@@ -1,0 +1,72 @@
+//! MDD, LightWave's motion designer cache. Big-endian, without any signature:
+//!
+//! ```text
+//! 0   4  i32 frames
+//! 4   4  i32 points
+//! 8      per frame: f32 time in seconds
+//!        per frame and point: f32 x, y, z
+//! ```
+
+use super::points::{self, Layout, PointCache};
+use crate::{Error, Remark, TimeSampling};
+use std::fs::File;
+use std::path::Path;
+
+/// Opens an MDD file. Its own times hold where they ascend, else frame i is at i / `source_fps`.
+pub(super) fn open(
+    path: &Path,
+    file: File,
+    source_fps: f64,
+    remarks: &mut Vec<Remark>,
+) -> Result<PointCache, Error> {
+    let short = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            Error::malformed(path, "cut short within the header", "byte 8")
+        }
+        _ => Error::io(path, e),
+    };
+    let mut header = [0u8; 8];
+    points::read_at(&file, 0, &mut header).map_err(short)?;
+    let count = |at: usize, what: &str| {
+        let value =
+            i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        u64::try_from(value).map_err(|_| {
+            Error::malformed(
+                path,
+                format!("not an MDD file: {value} {what}"),
+                format!("byte {at}"),
+            )
+        })
+    };
+    let (frames, points) = (count(0, "frames")?, count(4, "points")?);
+    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    if 8 + frames * 4 > size {
+        return Err(Error::malformed(
+            path,
+            format!(
+                "cut short, or not an MDD file: the header says {frames} frames, {size} bytes do not even hold their times"
+            ),
+            "byte 8",
+        ));
+    }
+    let mut bytes = vec![0; frames as usize * 4];
+    points::read_at(&file, 8, &mut bytes).map_err(short)?;
+    let mut times: Vec<f64> = bytes
+        .chunks_exact(4)
+        .map(|b| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]])))
+        .collect();
+    if !times.iter().all(|t| t.is_finite()) || times.windows(2).any(|t| t[1] <= t[0]) {
+        remarks.push(Remark::new(
+            path.display().to_string(),
+            format!("its frame times do not ascend; {source_fps} frames per second were taken"),
+        ));
+        times = (0..frames).map(|i| i as f64 / source_fps).collect();
+    }
+    let layout = Layout {
+        offset: 8 + frames * 4,
+        points,
+        frames,
+        big_endian: true,
+    };
+    points::channel(path, file, layout, TimeSampling::Acyclic { times }, remarks)
+}

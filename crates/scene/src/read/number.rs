@@ -1,0 +1,192 @@
+//! Numbers in text, from bytes, correctly rounded.
+//!
+//! Most numbers have at most 15 or so digits and a small exponent. Then digits and power of ten are exact in f64, so
+//! one multiplication or division gives the correctly rounded f64; rounding that again to f32 is right unless it lies
+//! half-way between two f32 or is subnormal there. All else goes to the standard library.
+
+/// Exactly representable powers of ten.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// A decimal number, `nan` or `inf` in any of the ways that C libraries print them.
+#[inline]
+pub(crate) fn float(word: &[u8]) -> Option<f32> {
+    fast(word).or_else(|| slow(word))
+}
+
+fn fast(word: &[u8]) -> Option<f32> {
+    let (negative, digits) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, word),
+    };
+    let mut mantissa = 0u64;
+    let mut count = 0usize;
+    let mut scale = 0i32;
+    let mut i = 0;
+    while let Some(d) = digit(digits, i) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
+        i += 1;
+    }
+    count += i;
+    if digits.get(i) == Some(&b'.') {
+        i += 1;
+        let first = i;
+        while let Some(d) = digit(digits, i) {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
+            i += 1;
+        }
+        count += i - first;
+        scale = -((i - first).min(100) as i32);
+    }
+    // 19 digits cannot overflow u64.
+    if count == 0 || count > 19 || mantissa > 1 << 53 {
+        return None;
+    }
+    if let Some(b'e' | b'E') = digits.get(i) {
+        i += 1;
+        let negative = match digits.get(i) {
+            Some(b'-') => {
+                i += 1;
+                true
+            }
+            Some(b'+') => {
+                i += 1;
+                false
+            }
+            _ => false,
+        };
+        let first = i;
+        let mut exponent = 0i32;
+        while let Some(d) = digit(digits, i) {
+            exponent = exponent.saturating_mul(10).saturating_add(d as i32);
+            i += 1;
+        }
+        if i == first {
+            return None;
+        }
+        scale = scale.saturating_add(if negative { -exponent } else { exponent });
+    }
+    if i != digits.len() {
+        return None;
+    }
+    let power = TENS.get(scale.unsigned_abs() as usize)?;
+    let value = if scale < 0 {
+        mantissa as f64 / power
+    } else {
+        mantissa as f64 * power
+    };
+    let half_way = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
+    if half_way || (value < f32::MIN_POSITIVE as f64 && mantissa != 0) {
+        return None;
+    }
+    Some(if negative {
+        -(value as f32)
+    } else {
+        value as f32
+    })
+}
+
+#[cold]
+fn slow(word: &[u8]) -> Option<f32> {
+    if let Ok(value) = std::str::from_utf8(word).ok()?.parse() {
+        return Some(value);
+    }
+    let (sign, rest) = match word {
+        [b'-', rest @ ..] => (-1.0, rest),
+        [b'+', rest @ ..] => (1.0, rest),
+        _ => (1.0, word),
+    };
+    let lower = rest.to_ascii_lowercase();
+    if lower.starts_with(b"nan")
+        || lower.starts_with(b"1.#ind")
+        || lower.starts_with(b"1.#qnan")
+        || lower.starts_with(b"1.#snan")
+    {
+        Some(f32::NAN)
+    } else if lower.starts_with(b"inf") || lower.starts_with(b"1.#inf") {
+        Some(sign * f32::INFINITY)
+    } else {
+        None
+    }
+}
+
+#[inline]
+fn digit(bytes: &[u8], i: usize) -> Option<u64> {
+    let d = bytes.get(i)?.wrapping_sub(b'0');
+    (d < 10).then_some(d as u64)
+}
+
+/// A whole number with an optional sign; as much of `word` as its digits, and what follows them.
+#[inline]
+pub(crate) fn integer(word: &[u8]) -> Option<(i64, &[u8])> {
+    let (negative, digits) = match word {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, word),
+    };
+    let mut value = 0i64;
+    let mut i = 0;
+    while let Some(d) = digit(digits, i) {
+        value = value.checked_mul(10)?.checked_add(d as i64)?;
+        i += 1;
+    }
+    (i > 0).then(|| (if negative { -value } else { value }, &digits[i..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn odd_spellings() {
+        for (text, want) in [
+            ("0", 0.0),
+            ("-0", -0.0),
+            ("1.", 1.0),
+            (".5", 0.5),
+            ("+2.5e+1", 25.0),
+            ("1e400", f32::INFINITY),
+            ("1e-400", 0.0),
+            ("16777217", 16777216.0),
+            ("16777219", 16777220.0),
+            ("1.00000005960464477539062500001", 1.0000001),
+            ("-1.#INF", f32::NEG_INFINITY),
+            ("inf", f32::INFINITY),
+            ("1e-45", 1e-45),
+            ("00000000000000000000000000000001.5", 1.5),
+        ] {
+            assert_eq!(
+                float(text.as_bytes()).map(f32::to_bits),
+                Some(want.to_bits()),
+                "{text}"
+            );
+        }
+        for text in ["nan", "-nan", "NaN", "-1.#IND", "1.#QNAN00", "-nan(ind)"] {
+            assert!(float(text.as_bytes()).is_some_and(f32::is_nan), "{text}");
+        }
+        for text in [
+            "", "-", ".", "e5", "1e", "1e+", "1x", "--1", "1.2.3", "x", "1,5", "\u{ff}",
+        ] {
+            assert_eq!(float(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(integer(b"-12/3"), Some((-12, &b"/3"[..])));
+        assert_eq!(integer(b"99999999999999999999"), None);
+        assert_eq!(integer(b"/"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn equal_to_the_standard_library(bits: u32, digits in 0usize..12, exponent: bool) {
+            let value = f32::from_bits(bits);
+            prop_assume!(value.is_finite());
+            let text = if exponent { format!("{value:.digits$e}") } else { format!("{value:.digits$}") };
+            prop_assert_eq!(float(text.as_bytes()).unwrap().to_bits(), text.parse::<f32>().unwrap().to_bits());
+            let text = format!("{value}");
+            prop_assert_eq!(float(text.as_bytes()).unwrap().to_bits(), bits);
+        }
+    }
+}

@@ -1,0 +1,962 @@
+//! PLY (Stanford polygon format): text, binary little-endian and binary big-endian.
+//!
+//! Elements `vertex`, `face` and `tristrips` are understood, with positions, normals, texture coordinates (per vertex
+//! or per corner) and colours (per vertex or per face); all other elements and properties are skipped. Only a header
+//! describes what follows, so every count in it is checked against the file's size before anything is allocated.
+
+use super::ReadOptions;
+use super::lines::{Lines, Words, trim};
+use super::number;
+use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
+use crate::{Error, Remark, Scene, Scope};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Most elements and properties that a header may have.
+const MAX_PROPERTIES: usize = 4096;
+
+/// Opens one PLY file.
+pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let mut tally = Tally::default();
+    let shape = parse(file, size, path, &mut tally)?;
+    let remarks = tally.remarks(&path.display().to_string());
+    Ok((
+        shape::still("ply", vec![shape], &shape::stem(path)),
+        remarks,
+    ))
+}
+
+/// Type of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Type {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    F32,
+    F64,
+}
+
+impl Type {
+    fn named(name: &[u8]) -> Option<Type> {
+        Some(match name {
+            b"char" | b"int8" => Type::I8,
+            b"uchar" | b"uint8" => Type::U8,
+            b"short" | b"int16" => Type::I16,
+            b"ushort" | b"uint16" => Type::U16,
+            b"int" | b"int32" => Type::I32,
+            b"uint" | b"uint32" => Type::U32,
+            b"float" | b"float32" => Type::F32,
+            b"double" | b"float64" => Type::F64,
+            _ => return None,
+        })
+    }
+    fn size(self) -> usize {
+        match self {
+            Type::I8 | Type::U8 => 1,
+            Type::I16 | Type::U16 => 2,
+            Type::I32 | Type::U32 | Type::F32 => 4,
+            Type::F64 => 8,
+        }
+    }
+    /// The value of `bytes`, which are `size()` long; every type fits in f64.
+    fn value(self, bytes: &[u8], big: bool) -> f64 {
+        let mut b = [0u8; 8];
+        let b = &mut b[..bytes.len()];
+        b.copy_from_slice(bytes);
+        if big {
+            b.reverse();
+        }
+        match (self, &*b) {
+            (Type::I8, [a, ..]) => f64::from(*a as i8),
+            (Type::U8, [a, ..]) => f64::from(*a),
+            (Type::I16, [a, b, ..]) => f64::from(i16::from_le_bytes([*a, *b])),
+            (Type::U16, [a, b, ..]) => f64::from(u16::from_le_bytes([*a, *b])),
+            (Type::I32, [a, b, c, d, ..]) => f64::from(i32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::U32, [a, b, c, d, ..]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::F32, [a, b, c, d, ..]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::F64, [a, b, c, d, e, f, g, h]) => {
+                f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+            }
+            _ => 0.0,
+        }
+    }
+    /// What a colour is divided by.
+    fn full(self) -> f64 {
+        match self {
+            Type::U16 | Type::I16 => 65535.0,
+            Type::F32 | Type::F64 => 1.0,
+            _ => 255.0,
+        }
+    }
+}
+
+/// What a property means; a number is the place in the element's row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Use {
+    Skip,
+    Position(usize),
+    Normal(usize),
+    Uv(usize),
+    Colour(usize),
+    /// Point numbers of a face or of strips.
+    Indices,
+    /// Texture coordinates of a face's corners, u v u v …
+    CornerUvs,
+}
+
+struct Property {
+    /// Type of a list's length.
+    list: Option<Type>,
+    kind: Type,
+    role: Use,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Vertex,
+    Face,
+    Strips,
+    Other,
+}
+
+struct Element {
+    kind: Kind,
+    count: u64,
+    properties: Vec<Property>,
+}
+
+impl Element {
+    /// Fewest bytes of a row.
+    fn least(&self, text: bool) -> u64 {
+        let size = |p: &Property| {
+            if text {
+                2
+            } else {
+                p.list.unwrap_or(p.kind).size() as u64
+            }
+        };
+        self.properties.iter().map(size).sum()
+    }
+    fn has(&self, role: Use) -> bool {
+        self.properties.iter().any(|p| p.role == role)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    Text,
+    Little,
+    Big,
+}
+
+/// Reads a PLY file of `size` bytes.
+pub(crate) fn parse(
+    input: impl Read,
+    size: u64,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<Shape, Error> {
+    let mut lines = Lines::new(input, false);
+    let (encoding, elements) = header(&mut lines, path)?;
+    let mut body = Body {
+        lines,
+        size,
+        path,
+        encoding,
+        tally,
+        mesh: Mesh::default(),
+    };
+    for element in &elements {
+        body.element(element)?;
+    }
+    Ok(body.finish())
+}
+
+fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Encoding, Vec<Element>), Error> {
+    let mut encoding = None;
+    let mut elements: Vec<Element> = Vec::new();
+    let mut properties = 0;
+    loop {
+        let line = lines.next().map_err(|e| Error::io(path, e))?.is_some();
+        let (text, number) = lines.current();
+        let bad = |what: String| Error::malformed(path, what, format!("line {number}"));
+        if !line {
+            return Err(bad("the header does not end".into()));
+        }
+        let text = trim(text);
+        if number == 1 {
+            if text != b"ply" {
+                return Err(bad("not a PLY file: its first line must be 'ply'".into()));
+            }
+            continue;
+        }
+        let mut words = Words(text);
+        let shown = || String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
+        match words.next() {
+            Some(b"format") => {
+                encoding = Some(match words.next() {
+                    Some(b"ascii") => Encoding::Text,
+                    Some(b"binary_little_endian") => Encoding::Little,
+                    Some(b"binary_big_endian") => Encoding::Big,
+                    _ => return Err(bad(format!("'{}'", shown()))),
+                });
+            }
+            Some(b"element") => {
+                let kind = match words.next() {
+                    Some(b"vertex") => Kind::Vertex,
+                    Some(b"face") => Kind::Face,
+                    Some(b"tristrips") => Kind::Strips,
+                    Some(_) => Kind::Other,
+                    None => return Err(bad("an element without a name".into())),
+                };
+                let count = words
+                    .next()
+                    .and_then(number::integer)
+                    .filter(|(_, rest)| rest.is_empty());
+                let count = count
+                    .and_then(|(n, _)| u64::try_from(n).ok())
+                    .ok_or_else(|| bad(format!("'{}'", shown())))?;
+                elements.push(Element {
+                    kind,
+                    count,
+                    properties: Vec::new(),
+                });
+                properties += 1;
+            }
+            Some(b"property") => {
+                let element = elements
+                    .last_mut()
+                    .ok_or_else(|| bad("a property before any element".into()))?;
+                let property =
+                    property(words, element.kind).ok_or_else(|| bad(format!("'{}'", shown())))?;
+                element.properties.push(property);
+                properties += 1;
+            }
+            Some(b"end_header") => break,
+            // `comment`, `obj_info`, empty lines and what programs add of their own.
+            _ => {}
+        }
+        if properties > MAX_PROPERTIES {
+            return Err(Error::limit(
+                path,
+                "properties",
+                properties as u64,
+                MAX_PROPERTIES as u64,
+            ));
+        }
+    }
+    match encoding {
+        Some(encoding) => Ok((encoding, elements)),
+        None => Err(Error::malformed(
+            path,
+            "the header names no format",
+            "header",
+        )),
+    }
+}
+
+fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
+    let first = words.next()?;
+    let (list, kind) = if first == b"list" {
+        let list = Type::named(words.next()?).filter(|t| !matches!(t, Type::F32 | Type::F64))?;
+        (Some(list), Type::named(words.next()?)?)
+    } else {
+        (None, Type::named(first)?)
+    };
+    let name = words.next()?;
+    let colour = || {
+        Some(match name {
+            b"red" | b"r" | b"diffuse_red" => Use::Colour(0),
+            b"green" | b"g" | b"diffuse_green" => Use::Colour(1),
+            b"blue" | b"b" | b"diffuse_blue" => Use::Colour(2),
+            b"alpha" | b"a" | b"diffuse_alpha" => Use::Colour(3),
+            _ => return None,
+        })
+    };
+    let role = match (element, list.is_some(), name) {
+        (Kind::Vertex, false, _) => match name {
+            b"x" => Use::Position(0),
+            b"y" => Use::Position(1),
+            b"z" => Use::Position(2),
+            b"nx" => Use::Normal(0),
+            b"ny" => Use::Normal(1),
+            b"nz" => Use::Normal(2),
+            b"s" | b"u" | b"texture_u" | b"texture_s" | b"s0" | b"u0" => Use::Uv(0),
+            b"t" | b"v" | b"texture_v" | b"texture_t" | b"t0" | b"v0" => Use::Uv(1),
+            _ => colour().unwrap_or(Use::Skip),
+        },
+        (Kind::Face | Kind::Strips, true, b"vertex_indices" | b"vertex_index") => Use::Indices,
+        (Kind::Face, true, b"texcoord") => Use::CornerUvs,
+        (Kind::Face, false, _) => colour().unwrap_or(Use::Skip),
+        _ => Use::Skip,
+    };
+    Some(Property { list, kind, role })
+}
+
+/// What has been read.
+#[derive(Default)]
+struct Mesh {
+    shape: Shape,
+    normals: Option<Vec<[f32; 3]>>,
+    uvs: Option<Vec<[f32; 2]>>,
+    colours: Option<Vec<[f32; 4]>>,
+    face_colours: Option<Vec<[f32; 4]>>,
+    corner_uvs: Option<Vec<[f32; 2]>>,
+}
+
+struct Body<'a, R> {
+    lines: Lines<R>,
+    size: u64,
+    path: &'a Path,
+    encoding: Encoding,
+    tally: &'a mut Tally,
+    mesh: Mesh,
+}
+
+/// One row, decoded: numbers by meaning, and lists.
+#[derive(Default)]
+struct Row {
+    position: [f32; 3],
+    normal: [f32; 3],
+    uv: [f32; 2],
+    colour: [f32; 4],
+    indices: Vec<i64>,
+    corner_uvs: Vec<f32>,
+}
+
+impl Row {
+    fn set(&mut self, property: &Property, value: f64) {
+        match property.role {
+            Use::Position(i) => self.position[i] = value as f32,
+            Use::Normal(i) => self.normal[i] = value as f32,
+            Use::Uv(i) => self.uv[i] = value as f32,
+            Use::Colour(i) => self.colour[i] = (value / property.kind.full()) as f32,
+            Use::Indices => self.indices.push(value as i64),
+            Use::CornerUvs => self.corner_uvs.push(value as f32),
+            Use::Skip => {}
+        }
+    }
+    fn clear(&mut self) {
+        self.position = [0.0; 3];
+        self.colour = [0.0, 0.0, 0.0, 1.0];
+        self.indices.clear();
+        self.corner_uvs.clear();
+    }
+}
+
+impl<R: Read> Body<'_, R> {
+    fn element(&mut self, element: &Element) -> Result<(), Error> {
+        let text = self.encoding == Encoding::Text;
+        let left = self.size.saturating_sub(self.lines.offset());
+        let least = element.least(text);
+        // The last line of a text file needs no end.
+        if element
+            .count
+            .checked_mul(least)
+            .is_none_or(|n| n > left + u64::from(text))
+        {
+            return Err(self.bad(format!(
+                "the header says {} rows of at least {least} bytes, {left} bytes are left",
+                element.count
+            )));
+        }
+        if least == 0 {
+            // Rows of nothing.
+            return Ok(());
+        }
+        let count = element.count as usize;
+        match element.kind {
+            Kind::Vertex => {
+                if !(0..3).all(|i| element.has(Use::Position(i))) {
+                    return Err(self.bad("vertices without x, y, z".into()));
+                }
+                if element.count > i32::MAX as u64 {
+                    return Err(Error::limit(
+                        self.path,
+                        "points",
+                        element.count,
+                        i32::MAX as u64,
+                    ));
+                }
+                let m = &mut self.mesh;
+                m.shape.positions.reserve_exact(count);
+                m.normals = (0..3)
+                    .all(|i| element.has(Use::Normal(i)))
+                    .then(|| Vec::with_capacity(count));
+                m.uvs = (0..2)
+                    .all(|i| element.has(Use::Uv(i)))
+                    .then(|| Vec::with_capacity(count));
+                m.colours = (0..3)
+                    .all(|i| element.has(Use::Colour(i)))
+                    .then(|| Vec::with_capacity(count));
+            }
+            Kind::Face => {
+                self.mesh.shape.face_counts.reserve(count);
+                self.mesh.face_colours = (0..3).all(|i| element.has(Use::Colour(i))).then(Vec::new);
+                self.mesh.corner_uvs = element.has(Use::CornerUvs).then(Vec::new);
+            }
+            Kind::Strips | Kind::Other => {}
+        }
+        let mut row = Row::default();
+        let stride = element
+            .properties
+            .iter()
+            .all(|p| p.list.is_none())
+            .then_some(least as usize);
+        for number in 0..element.count {
+            row.clear();
+            match (text, stride) {
+                (true, _) => self.text_row(element, &mut row)?,
+                (false, Some(stride)) => self.fixed_row(element, stride, &mut row)?,
+                (false, None) => self.binary_row(element, &mut row)?,
+            }
+            match element.kind {
+                Kind::Vertex => self.vertex(&row),
+                Kind::Face => self.face(&row, number)?,
+                Kind::Strips => self.strips(&row)?,
+                Kind::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn vertex(&mut self, row: &Row) {
+        let m = &mut self.mesh;
+        m.shape.positions.push(row.position);
+        if let Some(normals) = &mut m.normals {
+            normals.push(row.normal);
+        }
+        if let Some(uvs) = &mut m.uvs {
+            uvs.push(row.uv);
+        }
+        if let Some(colours) = &mut m.colours {
+            colours.push(row.colour);
+        }
+    }
+
+    fn face(&mut self, row: &Row, number: u64) -> Result<(), Error> {
+        let corners = row.indices.len();
+        let shape = &mut self.mesh.shape;
+        if corners < 3 {
+            self.tally.add(SMALL_FACE, || format!("face {number}"));
+        }
+        if shape.face_indices.len() + corners > i32::MAX as usize {
+            return Err(Error::limit(
+                self.path,
+                "face corners",
+                (shape.face_indices.len() + corners) as u64,
+                i32::MAX as u64,
+            ));
+        }
+        shape.face_counts.push(corners as i32);
+        // Faces may stand before vertices, so they are checked at the end.
+        shape
+            .face_indices
+            .extend(row.indices.iter().map(|&i| i32::try_from(i).unwrap_or(-1)));
+        if let Some(colours) = &mut self.mesh.face_colours {
+            colours.push(row.colour);
+        }
+        if let Some(uvs) = &mut self.mesh.corner_uvs {
+            if row.corner_uvs.len() != corners * 2 {
+                self.tally.add("faces whose number of texture coordinates does not fit their corners; those are at 0, 0", || {
+                    format!("face {number}")
+                });
+            }
+            let uv = |i: usize| {
+                row.corner_uvs
+                    .get(i)
+                    .copied()
+                    .filter(|_| row.corner_uvs.len() == corners * 2)
+                    .unwrap_or(0.0)
+            };
+            uvs.extend((0..corners).map(|i| [uv(2 * i), uv(2 * i + 1)]));
+        }
+        Ok(())
+    }
+
+    /// Triangle strips, ended by −1; every other triangle is turned round.
+    fn strips(&mut self, row: &Row) -> Result<(), Error> {
+        if (self.mesh.shape.face_indices.len() + row.indices.len()) as u64 * 3 > i32::MAX as u64 {
+            return Err(Error::limit(
+                self.path,
+                "face corners",
+                row.indices.len() as u64 * 3,
+                i32::MAX as u64,
+            ));
+        }
+        let shape = &mut self.mesh.shape;
+        for strip in row.indices.split(|&i| i < 0) {
+            for (i, t) in strip.windows(3).enumerate() {
+                let t = if i % 2 == 0 {
+                    [t[0], t[1], t[2]]
+                } else {
+                    [t[1], t[0], t[2]]
+                };
+                shape.face_counts.push(3);
+                shape
+                    .face_indices
+                    .extend(t.map(|p| i32::try_from(p).unwrap_or(-1)));
+            }
+        }
+        Ok(())
+    }
+
+    fn text_row(&mut self, element: &Element, row: &mut Row) -> Result<(), Error> {
+        loop {
+            if self
+                .lines
+                .next()
+                .map_err(|e| Error::io(self.path, e))?
+                .is_none()
+            {
+                return Err(self.bad("the file ends before its last row".into()));
+            }
+            let (line, number) = self.lines.current();
+            let mut words = Words(line);
+            if words.0.iter().all(|b| b.is_ascii_whitespace()) {
+                continue;
+            }
+            let mut word = || {
+                let word = words
+                    .next()
+                    .ok_or_else(|| "a row with too few numbers".to_string())?;
+                number::float(word)
+                    .map(|v| (v, word))
+                    .ok_or_else(|| format!("'{}' for a number", String::from_utf8_lossy(word)))
+            };
+            let mut fill = || -> Result<(), String> {
+                for property in &element.properties {
+                    let count = match property.list {
+                        None => 1,
+                        Some(_) => whole(word()?.1)?,
+                    };
+                    for _ in 0..count {
+                        let (value, text) = word()?;
+                        // Point numbers above 2^24 are no f32.
+                        let value = match property.role {
+                            Use::Indices => {
+                                number::integer(text).map_or(f64::from(value), |(i, _)| i as f64)
+                            }
+                            _ => f64::from(value),
+                        };
+                        row.set(property, value);
+                    }
+                }
+                Ok(())
+            };
+            return fill()
+                .map_err(|what| Error::malformed(self.path, what, format!("line {number}")));
+        }
+    }
+
+    fn fixed_row(&mut self, element: &Element, stride: usize, row: &mut Row) -> Result<(), Error> {
+        let big = self.encoding == Encoding::Big;
+        let mut bytes = take(&mut self.lines, stride, self.path)?;
+        for property in &element.properties {
+            let (value, rest) = bytes.split_at(property.kind.size());
+            bytes = rest;
+            if property.role != Use::Skip {
+                row.set(property, property.kind.value(value, big));
+            }
+        }
+        Ok(())
+    }
+
+    fn binary_row(&mut self, element: &Element, row: &mut Row) -> Result<(), Error> {
+        let big = self.encoding == Encoding::Big;
+        for property in &element.properties {
+            let size = property.kind.size();
+            let Some(length) = property.list else {
+                let value = property
+                    .kind
+                    .value(take(&mut self.lines, size, self.path)?, big);
+                row.set(property, value);
+                continue;
+            };
+            let count = length.value(take(&mut self.lines, length.size(), self.path)?, big);
+            // At most 2^32 · 8 bytes: no overflow.
+            let bytes = count.max(0.0) as u64 * size as u64;
+            if count < 0.0 || bytes > self.size.saturating_sub(self.lines.offset()) {
+                return Err(self.bad(format!("a list of {count} values")));
+            }
+            let bytes = take(&mut self.lines, bytes as usize, self.path)?;
+            if property.role != Use::Skip {
+                bytes
+                    .chunks_exact(size)
+                    .for_each(|b| row.set(property, property.kind.value(b, big)));
+            }
+        }
+        Ok(())
+    }
+
+    fn bad(&self, what: String) -> Error {
+        let at = match self.encoding {
+            Encoding::Text => format!("line {}", self.lines.current().1),
+            _ => format!("byte {}", self.lines.offset()),
+        };
+        Error::malformed(self.path, what, at)
+    }
+
+    fn finish(self) -> Shape {
+        let Mesh {
+            mut shape,
+            normals,
+            uvs,
+            colours,
+            mut face_colours,
+            mut corner_uvs,
+        } = self.mesh;
+        let points = shape.positions.len();
+        if shape
+            .face_indices
+            .iter()
+            .any(|&i| i < 0 || i as usize >= points)
+        {
+            drop_bad_faces(&mut shape, &mut face_colours, &mut corner_uvs, self.tally);
+        }
+        if shape.face_counts.is_empty() {
+            self.tally.add(NO_FACES, || "the whole file".into());
+        }
+        let (faces, corners) = (shape.face_counts.len(), shape.face_indices.len());
+        shape.normals = normals
+            .filter(|v| v.len() == points)
+            .map(|v| Values::plain(Scope::Vertex, v));
+        // More than one element of a kind can leave attributes that do not cover all of them.
+        shape.uvs = corner_uvs
+            .filter(|v| v.len() == corners && corners > 0)
+            .map(|v| Values::plain(Scope::FaceVarying, v))
+            .or_else(|| {
+                uvs.filter(|v| v.len() == points)
+                    .map(|v| Values::plain(Scope::Vertex, v))
+            });
+        shape.colours = colours
+            .filter(|v| v.len() == points)
+            .map(|v| Values::plain(Scope::Vertex, v))
+            .or_else(|| {
+                face_colours
+                    .filter(|v| v.len() == faces && faces > 0)
+                    .map(|v| Values::plain(Scope::Uniform, v))
+            });
+        shape
+    }
+}
+
+fn drop_bad_faces(
+    shape: &mut Shape,
+    colours: &mut Option<Vec<[f32; 4]>>,
+    uvs: &mut Option<Vec<[f32; 2]>>,
+    tally: &mut Tally,
+) {
+    let points = shape.positions.len() as i32;
+    let (mut corner, mut kept) = (0, 0);
+    let mut kept_corners = 0;
+    for face in 0..shape.face_counts.len() {
+        let count = shape.face_counts[face] as usize;
+        let span = corner..corner + count;
+        corner = span.end;
+        if shape.face_indices[span.clone()]
+            .iter()
+            .any(|&i| i < 0 || i >= points)
+        {
+            tally.add(BAD_FACE, || format!("face {face}"));
+            continue;
+        }
+        shape.face_counts[kept] = count as i32;
+        shape.face_indices.copy_within(span.clone(), kept_corners);
+        if let Some(uvs) = uvs.as_mut().filter(|v| span.end <= v.len()) {
+            uvs.copy_within(span, kept_corners);
+        }
+        if let Some(colours) = colours.as_mut().filter(|v| face < v.len()) {
+            colours[kept] = colours[face];
+        }
+        kept += 1;
+        kept_corners += count;
+    }
+    shape.face_counts.truncate(kept);
+    shape.face_indices.truncate(kept_corners);
+    if let Some(uvs) = uvs {
+        uvs.truncate(kept_corners);
+    }
+    if let Some(colours) = colours {
+        colours.truncate(kept);
+    }
+}
+
+fn take<'a, R: Read>(lines: &'a mut Lines<R>, n: usize, path: &Path) -> Result<&'a [u8], Error> {
+    let at = lines.offset();
+    match lines.take(n) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(Error::malformed(
+            path,
+            "the file ends before its last row",
+            format!("byte {at}"),
+        )),
+        Err(e) => Err(Error::io(path, e)),
+    }
+}
+
+fn whole(word: &[u8]) -> Result<u64, String> {
+    match number::integer(word) {
+        Some((n, _)) if n >= 0 => Ok(n as u64),
+        _ => Err(format!(
+            "a list of '{}' values",
+            String::from_utf8_lossy(word)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<(Shape, Vec<String>), Error> {
+        let mut tally = Tally::default();
+        let shape = parse(bytes, bytes.len() as u64, Path::new("x.ply"), &mut tally)?;
+        Ok((
+            shape,
+            tally.remarks("x").into_iter().map(|r| r.what).collect(),
+        ))
+    }
+
+    const HEADER: &str = "comment all kinds of properties\nobj_info x\nelement vertex 3\nproperty double x\nproperty float y\n\
+        property short z\nproperty float nx\nproperty float ny\nproperty float nz\nproperty float texture_u\nproperty float texture_v\n\
+        property uchar red\nproperty ushort green\nproperty float blue\nproperty int quality\nelement odd 2\nproperty list uchar ushort stuff\n\
+        property int n\nelement face 2\nproperty uchar flags\nproperty list uchar int vertex_indices\nproperty list uchar float texcoord\nend_header\n";
+
+    /// The same mesh in one of three encodings.
+    fn sample(encoding: &str) -> Vec<u8> {
+        let mut out = format!("ply\nformat {encoding} 1.0\n{HEADER}").into_bytes();
+        let rows: [&[(char, f64)]; 7] = [
+            &[
+                ('d', 0.5),
+                ('f', 1.0),
+                ('s', -2.0),
+                ('f', 0.0),
+                ('f', 0.0),
+                ('f', 1.0),
+                ('f', 0.0),
+                ('f', 0.25),
+                ('b', 255.0),
+                ('S', 65535.0),
+                ('f', 0.5),
+                ('i', -7.0),
+            ],
+            &[
+                ('d', 1.5),
+                ('f', 0.0),
+                ('s', 3.0),
+                ('f', 0.0),
+                ('f', 1.0),
+                ('f', 0.0),
+                ('f', 1.0),
+                ('f', 0.0),
+                ('b', 0.0),
+                ('S', 0.0),
+                ('f', 1.5),
+                ('i', 9.0),
+            ],
+            &[
+                ('d', 0.1),
+                ('f', 2.0),
+                ('s', 0.0),
+                ('f', 1.0),
+                ('f', 0.0),
+                ('f', 0.0),
+                ('f', 0.5),
+                ('f', 0.75),
+                ('b', 51.0),
+                ('S', 0.0),
+                ('f', 0.0),
+                ('i', 0.0),
+            ],
+            &[('b', 2.0), ('S', 1.0), ('S', 2.0), ('i', 3.0)],
+            &[('b', 0.0), ('i', 4.0)],
+            &[
+                ('b', 1.0),
+                ('b', 3.0),
+                ('i', 0.0),
+                ('i', 1.0),
+                ('i', 2.0),
+                ('b', 6.0),
+                ('f', 0.0),
+                ('f', 0.1),
+                ('f', 0.2),
+                ('f', 0.3),
+                ('f', 0.4),
+                ('f', 0.5),
+            ],
+            &[
+                ('b', 0.0),
+                ('b', 3.0),
+                ('i', 2.0),
+                ('i', 1.0),
+                ('i', 0.0),
+                ('b', 6.0),
+                ('f', 1.0),
+                ('f', 1.1),
+                ('f', 1.2),
+                ('f', 1.3),
+                ('f', 1.4),
+                ('f', 1.5),
+            ],
+        ];
+        for row in rows {
+            for &(kind, value) in row {
+                if encoding == "ascii" {
+                    out.extend(format!("{value} ").into_bytes());
+                    continue;
+                }
+                let mut bytes = match kind {
+                    'b' => vec![value as u8],
+                    's' => (value as i16).to_le_bytes().to_vec(),
+                    'S' => (value as u16).to_le_bytes().to_vec(),
+                    'i' => (value as i32).to_le_bytes().to_vec(),
+                    'f' => (value as f32).to_le_bytes().to_vec(),
+                    _ => value.to_le_bytes().to_vec(),
+                };
+                if encoding.ends_with("big_endian") {
+                    bytes.reverse();
+                }
+                out.extend(bytes);
+            }
+            if encoding == "ascii" {
+                out.push(b'\n');
+            }
+        }
+        out
+    }
+
+    const ENCODINGS: [&str; 3] = ["ascii", "binary_little_endian", "binary_big_endian"];
+
+    #[test]
+    fn every_encoding_says_the_same() {
+        for encoding in ENCODINGS {
+            let (shape, remarks) = read(&sample(encoding)).unwrap();
+            assert!(remarks.is_empty(), "{remarks:?}");
+            assert_eq!(
+                shape.positions,
+                [[0.5, 1.0, -2.0], [1.5, 0.0, 3.0], [0.1, 2.0, 0.0]]
+            );
+            assert_eq!(shape.face_counts, [3, 3]);
+            assert_eq!(shape.face_indices, [0, 1, 2, 2, 1, 0]);
+            assert_eq!(shape.normals.unwrap().values[1], [0.0, 1.0, 0.0]);
+            let colours = shape.colours.unwrap();
+            assert_eq!(
+                colours.values,
+                [
+                    [1.0, 1.0, 0.5, 1.0],
+                    [0.0, 0.0, 1.5, 1.0],
+                    [0.2, 0.0, 0.0, 1.0]
+                ]
+            );
+            let uvs = shape.uvs.unwrap();
+            assert_eq!((uvs.scope, uvs.values[4]), (Scope::FaceVarying, [1.2, 1.3]));
+        }
+    }
+
+    #[test]
+    fn a_text_file_with_vertex_uvs_and_crlf() {
+        let text = "ply\r\nformat ascii 1.0\r\nelement vertex 3\r\nproperty float x\r\nproperty float y\r\nproperty float z\r\n\
+            property float s\r\nproperty float t\r\nelement face 1\r\nproperty list uchar int vertex_index\r\nend_header\r\n\
+            0 0 0 0 1\r\n1 0 0 nan 1\r\n\r\n0 1 0 0 0.5\r\n3 0 1 2";
+        let (shape, _) = read(text.as_bytes()).unwrap();
+        assert_eq!(shape.uvs.as_ref().unwrap().values[2], [0.0, 0.5]);
+        assert_eq!(shape.face_indices, [0, 1, 2]);
+    }
+
+    #[test]
+    fn points_strips_and_bad_faces() {
+        let points = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n";
+        let (shape, remarks) = read(points.as_bytes()).unwrap();
+        assert_eq!((shape.positions.len(), shape.face_counts.len()), (1, 0));
+        assert!(remarks[0].contains(NO_FACES));
+
+        let five = "element vertex 5\nproperty float x\nproperty float y\nproperty float z\n";
+        let rows = "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 2 0\n";
+        let strips = format!(
+            "ply\nformat ascii 1.0\n{five}element tristrips 1\nproperty list int int vertex_indices\nend_header\n{rows}8 0 1 2 3 -1 2 3 4\n"
+        );
+        let (shape, _) = read(strips.as_bytes()).unwrap();
+        assert_eq!(shape.face_indices, [0, 1, 2, 2, 1, 3, 2, 3, 4]);
+
+        let bad = format!(
+            "ply\nformat ascii 1.0\n{five}element face 4\nproperty list int int vertex_indices\nproperty uchar red\nproperty uchar green\n\
+             property uchar blue\nend_header\n{rows}3 0 1 5 9 9 9\n3 0 1 2 255 0 0\n2 0 1 0 255 0\n3 -1 0 1 7 7 7\n"
+        );
+        let (shape, remarks) = read(bad.as_bytes()).unwrap();
+        assert_eq!(shape.face_counts, [3, 2]);
+        assert_eq!(shape.face_indices, [0, 1, 2, 0, 1]);
+        let colours = shape.colours.unwrap();
+        assert_eq!(
+            (colours.scope, colours.values),
+            (
+                Scope::Uniform,
+                vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]
+            )
+        );
+        assert!(
+            remarks
+                .iter()
+                .any(|r| r.starts_with(BAD_FACE) && r.contains("2 times"))
+        );
+        assert!(remarks.iter().any(|r| r.starts_with(SMALL_FACE)));
+    }
+
+    #[test]
+    fn headers_that_lie() {
+        let vertex = "property float x\nproperty float y\nproperty float z\n";
+        for (encoding, element) in [
+            ("ascii", "element vertex 4294967296\n"),
+            ("ascii", "element vertex 9223372036854775807\n"),
+            ("binary_little_endian", "element vertex 2147483648\n"),
+            ("binary_little_endian", "element vertex -1\n"),
+            ("binary_big_endian", "element vertex 99999999999999999999\n"),
+        ] {
+            let text = format!("ply\nformat {encoding} 1.0\n{element}{vertex}end_header\n0 0 0\n");
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        // Nothing in a row, and as many rows as can be written: no work.
+        let text = "ply\nformat ascii 1.0\nelement nothing 9223372036854775807\nend_header\n";
+        assert!(read(text.as_bytes()).unwrap().0.positions.is_empty());
+        // A list of 2^32 − 1 values.
+        let mut bytes = b"ply\nformat binary_little_endian 1.0\nelement face 1\nproperty list uint double vertex_indices\nend_header\n".to_vec();
+        bytes.extend([255; 4]);
+        assert!(read(&bytes).unwrap_err().to_string().contains("4294967295"));
+        for text in [
+            "",
+            "plx\n",
+            "ply\n",
+            "ply\nformat binary 1.0\n",
+            "ply\nformat ascii 1.0\nproperty int x\n",
+            "ply\nend_header\n",
+        ] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_do_not_panic() {
+        for encoding in ENCODINGS {
+            let good = sample(encoding);
+            for stop in 0..good.len() {
+                assert!(
+                    read(&good[..stop]).is_err() || (encoding == "ascii" && stop + 8 > good.len()),
+                    "{encoding} {stop}"
+                );
+            }
+            for i in 0..good.len() {
+                for flip in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
+                    let mut bytes = good.clone();
+                    bytes[i] ^= flip;
+                    let _ = read(&bytes);
+                }
+            }
+        }
+    }
+}
