@@ -1,4 +1,5 @@
 //! Readers: one file or folder per format. [`open`] tells the format from content and name.
+
 pub mod alembic;
 mod lines;
 mod mdd;
@@ -7,11 +8,14 @@ pub mod obj;
 mod pc2;
 pub mod ply;
 pub mod points;
+pub mod positioned;
 pub mod sequence;
 mod shape;
 
 use crate::{Error, Remark, Scene};
+use positioned::PositionedFile;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How files are read that do not say everything themselves.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +41,62 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     if !path.exists() && sequence::is_pattern(path) {
         return sequence::open(path, options);
     }
-    let is = |e: &str| path.extension().is_some_and(|p| p.eq_ignore_ascii_case(e));
-    if is("obj") {
-        obj::open(path, options)
-    } else if is("ply") {
-        ply::open(path, options)
-    } else {
-        Err(Error::unsupported(
-            path,
-            "not a kind of file that can be read",
-        ))
+    let file = PositionedFile::open(path)?;
+    let format = format_of(&file)?;
+    if options.points.is_some() && format != Some(Format::Obj) {
+        return Err(Error::misuse(format!(
+            "{}: --points moves the points of an OBJ file, which this is not",
+            path.display()
+        )));
     }
+    match format {
+        Some(Format::Ogawa) => alembic::schema::read(Arc::new(alembic::ogawa::Ogawa::open(file)?)),
+        #[cfg(feature = "hdf5")]
+        Some(Format::Hdf5) => alembic::schema::read(alembic::hdf5::open(path)?),
+        #[cfg(not(feature = "hdf5"))]
+        Some(Format::Hdf5) => Err(Error::unsupported(
+            path,
+            "Alembic in HDF5; this build was made without the feature hdf5",
+        )),
+        Some(Format::Obj) => obj::open(path, options),
+        Some(Format::Ply) => ply::open(path, options),
+        None => Err(Error::unsupported(
+            path,
+            "neither its content nor its name is that of a kind of file that can be read \
+             (.abc, .obj, .ply, or a quoted sequence like 'frame.####.obj')",
+        )),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Ogawa,
+    Hdf5,
+    Obj,
+    Ply,
+}
+
+/// By the first bytes where these are clear, else by name.
+fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
+    let mut start = [0; 8];
+    let n = file.length().min(8) as usize;
+    file.read_exact(0, &mut start[..n])?;
+    let is_named = |extension: &str| {
+        let own = file.path().extension();
+        own.is_some_and(|own| own.eq_ignore_ascii_case(extension))
+    };
+    Ok(if start.starts_with(b"Ogawa") {
+        Some(Format::Ogawa)
+    } else if start == *b"\x89HDF\r\n\x1a\n" {
+        Some(Format::Hdf5)
+    } else if is_named("obj") {
+        Some(Format::Obj)
+    } else if is_named("ply") {
+        Some(Format::Ply)
+    } else if is_named("abc") {
+        let what = "does not begin as an Alembic archive does";
+        return Err(Error::malformed(file.path(), what, "byte 0"));
+    } else {
+        None
+    })
 }

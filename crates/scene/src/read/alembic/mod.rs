@@ -1,6 +1,13 @@
 //! Alembic: two containers behind one [`core`] model, and the schemas on top of it.
 
+mod attributes;
+mod channel;
 pub mod core;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
+mod instance;
+mod mesh;
 pub(crate) mod murmur;
+pub mod ogawa;
+pub mod schema;
+mod xform;

@@ -1,0 +1,312 @@
+//! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for the
+//! elements that its metadata names.
+
+use super::channel::{Decode, Place, f64s, floats, read_bytes, size_of, u32s};
+use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
+use crate::{Attribute, Error, Scope};
+
+/// Values longer than this are not shown.
+const SHOWN_BYTES: usize = 256;
+const SHOWN_NUMBERS: usize = 16;
+
+/// A geometry parameter as stored.
+pub struct Param {
+    pub name: String,
+    values: PropertyHeader,
+    indices: Option<PropertyHeader>,
+    /// Of the parameter, and for an indexed one also of its values.
+    meta: [MetaData; 2],
+}
+
+/// How many elements a mesh has at one of its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub points: usize,
+    pub faces: usize,
+    pub corners: usize,
+}
+
+impl Sizes {
+    fn of(&self, scope: Scope) -> usize {
+        match scope {
+            Scope::Constant => 1,
+            Scope::Uniform => self.faces,
+            Scope::Varying | Scope::Vertex => self.points,
+            Scope::FaceVarying => self.corners,
+        }
+    }
+}
+
+/// Why a parameter cannot be used.
+pub type Fault = String;
+
+impl Param {
+    /// The parameter behind `header`; `None` where it is something else (or has no samples).
+    pub fn open(place: &Place, header: &PropertyHeader) -> Result<Option<Param>, Error> {
+        if header.kind != PropertyKind::Compound {
+            return Ok((header.samples > 0).then(|| Param {
+                name: header.name.clone(),
+                values: header.clone(),
+                indices: None,
+                meta: [header.meta.clone(), MetaData::default()],
+            }));
+        }
+        let (mut values, mut indices) = (None, None);
+        for part in place.archive.properties(header.id)? {
+            match part.name.as_str() {
+                _ if part.kind == PropertyKind::Compound || part.samples == 0 => {}
+                ".vals" => values = Some(part),
+                ".indices" => indices = Some(part),
+                _ => {}
+            }
+        }
+        Ok(values.map(|values| Param {
+            name: header.name.clone(),
+            meta: [header.meta.clone(), values.meta.clone()],
+            values,
+            indices,
+        }))
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.meta.iter().find_map(|meta| meta.get(key))
+    }
+
+    pub fn extent(&self) -> usize {
+        self.values.extent
+    }
+
+    pub fn interpretation(&self) -> &str {
+        self.get("interpretation").unwrap_or("")
+    }
+
+    pub fn is_float(&self) -> bool {
+        matches!(self.values.pod, Pod::F16 | Pod::F32 | Pod::F64)
+    }
+
+    /// True where each element holds one value, not an array of them.
+    pub fn is_single(&self) -> bool {
+        self.get("arrayExtent").is_none_or(|n| n == "1" || n == "0")
+    }
+
+    /// What the metadata says the values belong to.
+    pub fn scope(&self) -> Option<Scope> {
+        Some(match self.get("geoScope")? {
+            "con" => Scope::Constant,
+            "uni" => Scope::Uniform,
+            "var" => Scope::Varying,
+            "vtx" => Scope::Vertex,
+            "fvr" => Scope::FaceVarying,
+            _ => return None,
+        })
+    }
+
+    /// For `info`: "float32 x3, vertex, indexed".
+    pub fn describe(&self) -> String {
+        let mut text = type_name(&self.values);
+        let scope = match self.scope() {
+            Some(Scope::Constant) => ", constant",
+            Some(Scope::Uniform) => ", uniform",
+            Some(Scope::Varying) => ", varying",
+            Some(Scope::Vertex) => ", vertex",
+            Some(Scope::FaceVarying) => ", face-varying",
+            None => "",
+        };
+        text.push_str(scope);
+        if self.indices.is_some() {
+            text.push_str(", indexed");
+        }
+        text
+    }
+
+    /// The attribute, if its number of values fits a mesh that has `first` elements at its first sample and `last` at
+    /// its last. Where the declared scope does not fit but another does, that is taken and said in the remark.
+    /// Between these samples counts are not checked; whoever reads does.
+    pub fn attribute<T: Clone + Send + Sync + 'static>(
+        &self,
+        place: &Place,
+        decode: Decode<T>,
+        first: Sizes,
+        last: Sizes,
+    ) -> Result<Result<(Attribute<T>, Option<Fault>), Fault>, Error> {
+        let values = place.channel(&self.values, decode);
+        let indices = match &self.indices {
+            None => None,
+            Some(header) => match u32s(header.pod) {
+                Some(decode) => Some(place.channel(header, decode)),
+                None => return Ok(Err("its indices are not whole numbers".into())),
+            },
+        };
+        let (scope, fault) = match self.fit(place, first, last)? {
+            Ok(fit) => fit,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let name = self.get("sourceName").filter(|name| !name.is_empty());
+        Ok(Ok((
+            Attribute {
+                name: name.unwrap_or(&self.name).into(),
+                scope,
+                values,
+                indices,
+            },
+            fault,
+        )))
+    }
+
+    fn fit(
+        &self,
+        place: &Place,
+        first: Sizes,
+        last: Sizes,
+    ) -> Result<Result<(Scope, Option<Fault>), Fault>, Error> {
+        let counted = self.indices.as_ref().unwrap_or(&self.values);
+        let Some(size) = size_of(counted.pod) else {
+            return Ok(Err("its values are not numbers".into()));
+        };
+        let width = match self.indices {
+            Some(_) => size,
+            None => size * counted.extent,
+        };
+        let archive = &place.archive;
+        // Values are read later, but that they can be is found out now.
+        archive.size(self.values.id, 0)?;
+        let declared = self.scope();
+        let count = archive.size(counted.id, 0)? / width;
+        if declared.is_some_and(|scope| first.of(scope) == count) {
+            return Ok(Ok((declared.unwrap_or(Scope::Constant), None)));
+        }
+        let scopes = [
+            Scope::Vertex,
+            Scope::FaceVarying,
+            Scope::Uniform,
+            Scope::Constant,
+        ];
+        if let Some(scope) = scopes.into_iter().find(|s| first.of(*s) == count) {
+            let fault = declared.map(|declared| {
+                format!(
+                    "it has {count} values where its scope ({}) has {}; taken as {}",
+                    scope_name(declared),
+                    first.of(declared),
+                    scope_name(scope)
+                )
+            });
+            return Ok(Ok((scope, fault)));
+        }
+        // Some exporters get the first frame wrong and the others right.
+        if let Some(scope) = declared {
+            let count = archive.size(counted.id, counted.samples - 1)? / width;
+            if counted.samples > 1 && last.of(scope) == count {
+                let fault = "its first sample does not fit the mesh and is not used there";
+                return Ok(Ok((scope, Some(fault.into()))));
+            }
+        }
+        Ok(Err(format!(
+            "it has {count} values for {} points, {} faces and {} corners",
+            first.points, first.faces, first.corners
+        )))
+    }
+
+    /// Decoder of `TO` floats of this parameter's elements; `None` where these are no such numbers.
+    pub fn floats<const TO: usize>(&self) -> Option<Decode<[f32; TO]>> {
+        let pod = self.values.pod;
+        match self.values.extent {
+            2 => floats::<2, TO>(pod, true, 1.0),
+            3 => floats::<3, TO>(pod, true, 1.0),
+            4 => floats::<4, TO>(pod, true, 1.0),
+            _ => None,
+        }
+    }
+}
+
+fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Constant => "constant",
+        Scope::Uniform => "one per face",
+        Scope::Varying | Scope::Vertex => "one per point",
+        Scope::FaceVarying => "one per corner",
+    }
+}
+
+/// "float32 x3".
+pub fn type_name(header: &PropertyHeader) -> String {
+    let pod = match header.pod {
+        Pod::Bool => "bool",
+        Pod::U8 => "uint8",
+        Pod::I8 => "int8",
+        Pod::U16 => "uint16",
+        Pod::I16 => "int16",
+        Pod::U32 => "uint32",
+        Pod::I32 => "int32",
+        Pod::U64 => "uint64",
+        Pod::I64 => "int64",
+        Pod::F16 => "float16",
+        Pod::F32 => "float32",
+        Pod::F64 => "float64",
+        Pod::String => "string",
+        Pod::WString => "wide string",
+    };
+    match header.extent {
+        1 => pod.into(),
+        n => format!("{pod} x{n}"),
+    }
+}
+
+/// Name, type and, where short, the first value of each property of a compound.
+pub fn describe(place: &Place, compound: u64) -> Result<Vec<(String, String)>, Error> {
+    let properties = place.archive.properties(compound)?;
+    let mut list = Vec::with_capacity(properties.len());
+    for property in properties {
+        let text = match property.kind {
+            PropertyKind::Compound => "compound".into(),
+            _ => {
+                let value = first_value(place, &property)?;
+                type_name(&property) + &value
+            }
+        };
+        list.push((property.name, text));
+    }
+    Ok(list)
+}
+
+fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error> {
+    if property.samples == 0 {
+        return Ok(", no samples".into());
+    }
+    let size = match place.archive.size(property.id, 0) {
+        Ok(size) => size,
+        Err(Error::Malformed { .. }) => return Ok(", unreadable".into()),
+        Err(error) => return Err(error),
+    };
+    if size > SHOWN_BYTES {
+        return Ok(format!(", {size} bytes"));
+    }
+    let value = read_bytes(&*place.archive, property.id, 0, |bytes| {
+        match property.pod {
+            Pod::String => {
+                let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+                format!(" = {:?}", String::from_utf8_lossy(bytes))
+            }
+            Pod::WString => {
+                let letters = bytes.as_chunks::<4>().0.iter();
+                let letters =
+                    letters.map(|b| char::from_u32(u32::from_le_bytes(*b)).unwrap_or('\u{FFFD}'));
+                let text: String = letters.take_while(|c| *c != '\0').collect();
+                format!(" = {text:?}")
+            }
+            Pod::Bool if bytes.len() == 1 => format!(" = {}", bytes[0] != 0),
+            pod => {
+                let mut numbers = Vec::new();
+                f64s(pod, bytes, &mut numbers);
+                if numbers.len() > SHOWN_NUMBERS {
+                    return format!(", {} numbers", numbers.len());
+                }
+                let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+                format!(" = {}", numbers.join(" "))
+            }
+        }
+    });
+    match value {
+        Err(Error::Malformed { .. }) => Ok(", unreadable".into()),
+        other => other,
+    }
+}

@@ -1,0 +1,290 @@
+//! PolyMesh and SubD: points, faces and what hangs on them.
+
+use super::attributes::{Param, Sizes, describe};
+use super::channel::{Place, floats, i32s, size_of};
+use super::core::{PropertyHeader, PropertyKind};
+use crate::{Attribute, Channel, Error, Mesh, Remark, Topology, Winding};
+
+/// Why a mesh cannot be read at all.
+pub type Fault = String;
+
+/// The mesh in the compound with `properties`, without its face sets (these are child objects).
+pub fn read(
+    place: &Place,
+    properties: &[PropertyHeader],
+    is_subd: bool,
+    remarks: &mut Vec<Remark>,
+) -> Result<Result<Mesh, Fault>, Error> {
+    let named = |name: &str| properties.iter().find(|p| p.name == name);
+    let simple =
+        |name: &str| named(name).filter(|p| p.kind != PropertyKind::Compound && p.samples > 0);
+    let (points, counts, indices) = (simple("P"), simple(".faceCounts"), simple(".faceIndices"));
+
+    let positions = match points {
+        None => Channel::constant(Vec::new()),
+        Some(p) => match floats::<3, 3>(p.pod, false, 0.0).filter(|_| p.extent == 3) {
+            Some(decode) => place.channel(p, decode),
+            None => return Ok(Err("its positions are not three floats each".into())),
+        },
+    };
+    let whole = |p: Option<&PropertyHeader>| match p {
+        None => Some(Channel::constant(Vec::new())),
+        Some(p) => i32s(p.pod).map(|decode| place.channel(p, decode)),
+    };
+    let (Some(face_counts), Some(face_indices)) = (whole(counts), whole(indices)) else {
+        return Ok(Err("its faces are not whole numbers".into()));
+    };
+    let missing = match (points, counts, indices) {
+        (None, None, None) => Some("has no samples; taken as an empty mesh"),
+        (None, _, _) => Some("has no positions; none of its faces can be shown"),
+        (_, None, _) | (_, _, None) => Some("has no faces; its points alone are not shown"),
+        _ => None,
+    };
+    if let Some(what) = missing {
+        remarks.push(Remark::new(&*place.path, what));
+    }
+
+    let point_sizes = lengths(place, points, &positions)?;
+    let count_sizes = lengths(place, counts, &face_counts)?;
+    let index_sizes = lengths(place, indices, &face_indices)?;
+    let topology = if !face_counts.is_constant() || !face_indices.is_constant() || point_sizes.vary
+    {
+        Topology::Heterogeneous
+    } else if positions.is_constant() {
+        Topology::Constant
+    } else {
+        Topology::Homogeneous
+    };
+    let sizes = |of: fn(&Lengths) -> usize| Sizes {
+        points: of(&point_sizes),
+        faces: of(&count_sizes),
+        corners: of(&index_sizes),
+    };
+
+    let mut mesh = Mesh {
+        path: place.path.to_string(),
+        positions,
+        face_counts,
+        face_indices,
+        winding: Winding::Clockwise,
+        topology,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: Vec::new(),
+        other_attributes: Vec::new(),
+        is_subd,
+    };
+    let mut reader = Attributes {
+        place,
+        first: sizes(|l| l.first),
+        last: sizes(|l| l.last),
+        mesh: &mut mesh,
+        remarks,
+    };
+    if let Some(p) = named("uv") {
+        reader.param(p, true)?;
+    }
+    if let Some(p) = named("N") {
+        reader.param(p, true)?;
+    }
+    if let Some(p) = simple(".velocities") {
+        reader.velocities(p)?;
+    }
+    if let Some(more) = named(".arbGeomParams").filter(|p| p.kind == PropertyKind::Compound) {
+        match place.archive.properties(more.id) {
+            Ok(list) => {
+                for p in &list {
+                    reader.param(p, false)?;
+                }
+            }
+            Err(error) => reader.remark(".arbGeomParams", &broken(error)?),
+        }
+    }
+    Ok(Ok(mesh))
+}
+
+/// Numbers of elements of a property at its first and last sample.
+struct Lengths {
+    first: usize,
+    last: usize,
+    /// True where samples have different lengths.
+    vary: bool,
+}
+
+/// Looks at every sample that differs from the first, so that a mesh with broken ones is found out at once.
+fn lengths<T: Clone + Send + Sync + 'static>(
+    place: &Place,
+    header: Option<&PropertyHeader>,
+    channel: &Channel<T>,
+) -> Result<Lengths, Error> {
+    let Some(header) = header else {
+        return Ok(Lengths {
+            first: 0,
+            last: 0,
+            vary: false,
+        });
+    };
+    let width = size_of(header.pod).unwrap_or(1) * header.extent;
+    let length = |i: usize| Ok(place.archive.size(header.id, i)? / width);
+    let first = length(0)?;
+    let mut lengths = Lengths {
+        first,
+        last: first,
+        vary: false,
+    };
+    if !channel.is_constant() {
+        for i in 1..header.samples {
+            lengths.last = length(i)?;
+            lengths.vary |= lengths.last != first;
+        }
+    }
+    Ok(lengths)
+}
+
+/// What is wrong, where `error` is about the content of the file; other errors pass on.
+fn broken(error: Error) -> Result<String, Error> {
+    match error {
+        Error::Malformed { what, .. } | Error::Unsupported { what, .. } => Ok(what),
+        error => Err(error),
+    }
+}
+
+/// Puts geometry parameters where they belong in a mesh.
+struct Attributes<'a> {
+    place: &'a Place,
+    first: Sizes,
+    last: Sizes,
+    mesh: &'a mut Mesh,
+    remarks: &'a mut Vec<Remark>,
+}
+
+impl Attributes<'_> {
+    fn remark(&mut self, name: &str, what: &str) {
+        let what = format!("attribute {name}: {what}");
+        self.remarks.push(Remark::new(&*self.place.path, what));
+    }
+
+    /// `own`: a property of the schema itself (`uv`, `N`), whose name says what it is; else an arbitrary one, where
+    /// type and interpretation do.
+    fn param(&mut self, header: &PropertyHeader, own: bool) -> Result<(), Error> {
+        let param = match Param::open(self.place, header) {
+            Ok(Some(param)) => param,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let what = format!("{}; left out", broken(error)?);
+                self.remark(&header.name, &what);
+                return Ok(());
+            }
+        };
+        let (extent, single) = (param.extent(), param.is_single());
+        let per_element = !matches!(
+            param.scope(),
+            Some(crate::Scope::Constant | crate::Scope::Uniform)
+        );
+        if own && param.name == "uv" && (extent == 2 || extent == 3) {
+            if let Some(uv) = self.take(&param, Param::floats::<2>)? {
+                self.mesh.uvs.insert(0, uv);
+            }
+        } else if param.name == "N"
+            && extent == 3
+            && (own || self.mesh.normals.is_none() && param.interpretation() == "normal")
+        {
+            if let Some(normals) = self.take(&param, Param::floats::<3>)? {
+                self.mesh.normals = Some(normals);
+            }
+        } else if single && extent == 2 && param.is_float() && per_element {
+            if let Some(uv) = self.take(&param, Param::floats::<2>)? {
+                self.mesh.uvs.push(uv);
+            }
+        } else if single
+            && matches!((param.interpretation(), extent), ("rgb", 3) | ("rgba", 4))
+            && param.floats::<4>().is_some()
+        {
+            if let Some(colours) = self.take(&param, Param::floats::<4>)? {
+                self.mesh.colours.push(colours);
+            }
+        } else {
+            let description = param.describe();
+            self.mesh.other_attributes.push((param.name, description));
+        }
+        Ok(())
+    }
+
+    /// The attribute, or a remark why not.
+    fn take<const N: usize>(
+        &mut self,
+        param: &Param,
+        decode: fn(&Param) -> Option<super::channel::Decode<[f32; N]>>,
+    ) -> Result<Option<Attribute<[f32; N]>>, Error> {
+        let what = match decode(param) {
+            None => "its values are of an unusable type".to_string(),
+            Some(decode) => match param.attribute(self.place, decode, self.first, self.last) {
+                Ok(Ok((attribute, fault))) => {
+                    if let Some(what) = fault {
+                        self.remark(&param.name, &what);
+                    }
+                    return Ok(Some(attribute));
+                }
+                Ok(Err(what)) => what,
+                Err(error) => broken(error)?,
+            },
+        };
+        self.remark(&param.name, &format!("{what}; left out"));
+        Ok(None)
+    }
+
+    fn velocities(&mut self, header: &PropertyHeader) -> Result<(), Error> {
+        let decode = floats::<3, 3>(header.pod, false, 0.0).filter(|_| header.extent == 3);
+        let count = match self.place.archive.size(header.id, 0) {
+            Ok(size) => size / (size_of(header.pod).unwrap_or(1) * header.extent),
+            Err(error) => {
+                let what = format!("{}; left out", broken(error)?);
+                self.remark(".velocities", &what);
+                return Ok(());
+            }
+        };
+        match decode {
+            Some(decode) if count == self.first.points => {
+                self.mesh.velocities = Some(self.place.channel(header, decode));
+            }
+            // Some writers keep the property without values where a mesh does not move.
+            Some(_) if count == 0 => {}
+            Some(_) => {
+                let points = self.first.points;
+                let what = format!("{count} values for {points} points; left out");
+                self.remark(".velocities", &what);
+            }
+            None => self.remark(".velocities", "not three floats each; left out"),
+        }
+        Ok(())
+    }
+}
+
+/// Samples of the schema.
+pub fn samples(properties: &[PropertyHeader]) -> usize {
+    let own = properties
+        .iter()
+        .filter(|p| matches!(p.name.as_str(), "P" | ".faceCounts" | ".faceIndices"));
+    own.map(|p| p.samples).max().unwrap_or(0)
+}
+
+/// The user properties of a schema's compound.
+pub fn user_properties(
+    place: &Place,
+    properties: &[PropertyHeader],
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<(String, String)>, Error> {
+    let user = properties
+        .iter()
+        .find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
+    let Some(user) = user else {
+        return Ok(Vec::new());
+    };
+    describe(place, user.id).or_else(|error| {
+        let what = format!("user properties left out: {}", broken(error)?);
+        remarks.push(Remark::new(&*place.path, what));
+        Ok(Vec::new())
+    })
+}

@@ -1,0 +1,448 @@
+//! From Alembic's core model to a [`Scene`]: walks the objects and reads each by its schema. What cannot be read or
+//! has no place in a scene becomes a remark and a plain node; only a broken container is an error.
+
+use super::channel::{Place, i32s, numbers, read_bytes, size_of};
+use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
+use super::{instance, mesh, xform};
+use crate::{Counts, Error, FaceSet, Node, NodeId, NodeKind, Placed, Remark, Scene};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Deeper trees are cut off.
+const MAX_DEPTH: usize = 512;
+/// All paths of a scene together; a few long names can make many long paths.
+const MAX_PATH_BYTES: usize = 256 << 20;
+
+/// What an object is, by its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Node(NodeKind),
+    FaceSet,
+}
+
+/// Schema without its version, what it is, and the compound it is kept in.
+const SCHEMAS: [(&str, Kind, &str); 10] = [
+    ("AbcGeom_Xform", Kind::Node(NodeKind::Xform), ".xform"),
+    ("AbcGeom_PolyMesh", Kind::Node(NodeKind::PolyMesh), ".geom"),
+    ("AbcGeom_SubD", Kind::Node(NodeKind::SubD), ".geom"),
+    ("AbcGeom_FaceSet", Kind::FaceSet, ".faceset"),
+    ("AbcGeom_Curve", Kind::Node(NodeKind::Curves), ".geom"),
+    ("AbcGeom_Points", Kind::Node(NodeKind::Points), ".geom"),
+    ("AbcGeom_NuPatch", Kind::Node(NodeKind::NuPatch), ".geom"),
+    ("AbcGeom_Camera", Kind::Node(NodeKind::Camera), ".geom"),
+    ("AbcGeom_Light", Kind::Node(NodeKind::Light), ".geom"),
+    (
+        "AbcMaterial_Material",
+        Kind::Node(NodeKind::Material),
+        ".material",
+    ),
+];
+
+/// Reads everything but samples.
+pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
+    let mut walk = Walk {
+        scene: Scene {
+            format: archive.format(),
+            fps: fps(&*archive),
+            metadata: metadata(&*archive),
+            ..Scene::default()
+        },
+        archive,
+        remarks: Vec::new(),
+        instances: Vec::new(),
+        seen: HashSet::new(),
+        path_bytes: 0,
+    };
+    walk.run()?;
+    let Walk {
+        mut scene,
+        mut remarks,
+        instances,
+        ..
+    } = walk;
+    instance::resolve(&mut scene.nodes, instances, &mut remarks);
+    match scene.expand() {
+        Ok(placed) => {
+            let of = |p: &Placed| (p.node, p.path != scene.nodes[p.node].path);
+            scene.counts = count(&scene, placed.iter().map(of));
+        }
+        Err(error) => {
+            remarks.push(Remark::new("/", error.to_string()));
+            let of = |id: NodeId| (id, scene.nodes[id].instance_of.is_some());
+            scene.counts = count(&scene, (0..scene.nodes.len()).map(of));
+        }
+    }
+    Ok((scene, remarks))
+}
+
+/// Counts objects, each given as its node and whether it is there by an instance.
+fn count(scene: &Scene, objects: impl Iterator<Item = (NodeId, bool)>) -> Counts {
+    let mut counts = Counts::default();
+    for (id, by_instance) in objects {
+        let node = &scene.nodes[id];
+        let face_sets = node.mesh.map_or(0, |m| scene.meshes[m].face_sets.len());
+        counts.facesets += face_sets;
+        counts.instances += if by_instance { 1 + face_sets } else { 0 };
+        match node.kind {
+            NodeKind::Xform => counts.xforms += 1,
+            NodeKind::PolyMesh => counts.meshes += 1,
+            NodeKind::SubD => counts.subds += 1,
+            NodeKind::Curves => counts.curves += 1,
+            NodeKind::Points => counts.points += 1,
+            NodeKind::NuPatch => counts.nurbs += 1,
+            NodeKind::Camera => counts.cameras += 1,
+            NodeKind::Light => counts.lights += 1,
+            NodeKind::Material | NodeKind::Other => {}
+        }
+    }
+    counts
+}
+
+fn metadata(archive: &dyn Archive) -> Vec<(String, String)> {
+    let pairs = archive.meta().0.split(';');
+    let pairs = pairs.filter_map(|pair| pair.split_once('='));
+    pairs.map(|(k, v)| (k.into(), v.into())).collect()
+}
+
+fn fps(archive: &dyn Archive) -> Option<f64> {
+    let fps: f64 = archive
+        .meta()
+        .get("FramesPerTimeUnit")?
+        .trim()
+        .parse()
+        .ok()?;
+    (fps.is_finite() && fps > 0.0).then_some(fps)
+}
+
+/// Decides what an error of reading one object means: content that is broken is a remark, the rest stops the reader.
+fn tolerate(error: Error) -> Result<String, Error> {
+    match error {
+        Error::Malformed { what, at, .. } => Ok(format!("{what}, at {at}")),
+        Error::Unsupported { what, .. } => Ok(what),
+        error => Err(error),
+    }
+}
+
+struct Walk {
+    archive: Arc<dyn Archive>,
+    scene: Scene,
+    remarks: Vec<Remark>,
+    /// Nodes that stand for others, and for which.
+    instances: Vec<(NodeId, String)>,
+    /// Objects by handle: one that comes a second time is a fault of the file.
+    seen: HashSet<u64>,
+    path_bytes: usize,
+}
+
+/// An object that is still to be read.
+struct Pending {
+    header: ObjectHeader,
+    parent: Option<NodeId>,
+    depth: usize,
+}
+
+impl Walk {
+    fn remark(&mut self, path: &str, what: impl Into<String>) {
+        self.remarks.push(Remark::new(path, what));
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        let mut stack = Vec::new();
+        let top = self.archive.children(self.archive.top())?;
+        self.push(&mut stack, top, None, 1);
+        while let Some(object) = stack.pop() {
+            self.object(object, &mut stack)?;
+        }
+        Ok(())
+    }
+
+    /// Children onto the stack, so that the first is taken first.
+    fn push(
+        &mut self,
+        stack: &mut Vec<Pending>,
+        children: Vec<ObjectHeader>,
+        parent: Option<NodeId>,
+        depth: usize,
+    ) {
+        let mut names = HashSet::with_capacity(children.len());
+        let twice: Vec<String> = children
+            .iter()
+            .filter(|child| !names.insert(child.name.as_str()))
+            .map(|child| format!("{}/{}", self.path(parent), child.name))
+            .collect();
+        for path in twice {
+            self.remark(&path, "its parent has several children of this name");
+        }
+        stack.extend(children.into_iter().rev().map(|header| Pending {
+            header,
+            parent,
+            depth,
+        }));
+    }
+
+    fn path(&self, node: Option<NodeId>) -> &str {
+        node.map_or("", |id| &self.scene.nodes[id].path)
+    }
+
+    fn object(&mut self, object: Pending, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let Pending {
+            header,
+            parent,
+            depth,
+        } = object;
+        let path: Arc<str> = format!("{}/{}", self.path(parent), header.name).into();
+        self.path_bytes += path.len();
+        if self.path_bytes > MAX_PATH_BYTES {
+            let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
+            let what = "bytes of object paths";
+            return Err(Error::limit(self.archive.path(), what, asked, allowed));
+        }
+        if header.id != 0 && !self.seen.insert(header.id) {
+            self.remark(&path, "is the same object as another one; left out");
+            return Ok(());
+        }
+        let place = Place {
+            archive: self.archive.clone(),
+            path: path.clone(),
+        };
+        let read = self.archive.properties_of(header.id);
+        let properties = match read.and_then(|compound| self.archive.properties(compound)) {
+            Ok(properties) => properties,
+            Err(error) => {
+                let what = format!(
+                    "properties unreadable ({}); a plain node now",
+                    tolerate(error)?
+                );
+                self.remark(&path, what);
+                Vec::new()
+            }
+        };
+        let schema = schema(&header.meta, &properties);
+        if let Some((Kind::FaceSet, compound)) = schema {
+            return self.face_set(&place, header.name, parent, &properties, compound);
+        }
+
+        let mut node = Node {
+            name: header.name,
+            path: path.to_string(),
+            parent,
+            kind: NodeKind::Other,
+            transform: None,
+            visibility: visibility(&place, &properties),
+            mesh: None,
+            instance_of: None,
+            samples: 1,
+            user_properties: Vec::new(),
+        };
+        let id = self.scene.nodes.len();
+        match self.source(&properties)? {
+            Some(source) => {
+                node.visibility = None;
+                self.instances.push((id, source));
+                self.scene.nodes.push(node);
+                // Whatever it has of its own is the target's.
+                return Ok(());
+            }
+            None if header.meta.get("isInstance") == Some("1") => {
+                self.remark(&path, "is an instance of nothing; an empty node now");
+            }
+            None => {}
+        }
+        if let Some((Kind::Node(kind), compound)) = schema {
+            self.schema(&place, &mut node, kind, &properties, compound)?;
+        }
+        self.scene.nodes.push(node);
+
+        let children = match self.archive.children(header.id) {
+            Ok(children) => children,
+            Err(error) => {
+                let what = format!("children unreadable ({}); left out", tolerate(error)?);
+                self.remark(&path, what);
+                Vec::new()
+            }
+        };
+        if depth >= MAX_DEPTH && !children.is_empty() {
+            let what = format!("has children deeper than {MAX_DEPTH} levels; left out");
+            self.remark(&path, what);
+        } else {
+            self.push(stack, children, Some(id), depth + 1);
+        }
+        Ok(())
+    }
+
+    /// Fills the node by its schema; a broken one leaves a plain node.
+    fn schema(
+        &mut self,
+        place: &Place,
+        node: &mut Node,
+        kind: NodeKind,
+        properties: &[PropertyHeader],
+        compound: &str,
+    ) -> Result<(), Error> {
+        let Some(compound) = find_compound(properties, compound) else {
+            // An object can have a schema in its metadata only; what it is still counts.
+            self.remark_kind(&place.path, kind);
+            let is_mesh = matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
+            if is_mesh {
+                self.remark(&place.path, "has no geometry; a plain node now");
+            }
+            node.kind = if is_mesh { NodeKind::Other } else { kind };
+            node.samples = 0;
+            return Ok(());
+        };
+        let result = self.compound(place, node, kind, compound.id);
+        if let Err(error) = result {
+            let what = format!("unreadable ({}); a plain node now", tolerate(error)?);
+            self.remark(&place.path, what);
+        }
+        Ok(())
+    }
+
+    fn compound(
+        &mut self,
+        place: &Place,
+        node: &mut Node,
+        kind: NodeKind,
+        compound: u64,
+    ) -> Result<(), Error> {
+        let properties = self.archive.properties(compound)?;
+        match kind {
+            NodeKind::Xform => {
+                let (transform, fault) = xform::read(place, &properties)?;
+                if let Some(fault) = fault {
+                    self.remark(&place.path, format!("{fault}; taken as the identity"));
+                }
+                node.transform = transform;
+                node.samples = xform::samples(&properties);
+            }
+            NodeKind::PolyMesh | NodeKind::SubD => {
+                let is_subd = kind == NodeKind::SubD;
+                match mesh::read(place, &properties, is_subd, &mut self.remarks)? {
+                    Ok(mesh) => {
+                        node.mesh = Some(self.scene.meshes.len());
+                        self.scene.meshes.push(mesh);
+                        node.samples = mesh::samples(&properties);
+                    }
+                    Err(fault) => {
+                        self.remark(&place.path, format!("{fault}; a plain node now"));
+                        return Ok(());
+                    }
+                }
+            }
+            _ => {
+                let simple = properties.iter().map(|p| p.samples);
+                node.samples = simple.max().unwrap_or(0);
+            }
+        }
+        node.kind = kind;
+        self.remark_kind(&place.path, kind);
+        node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
+        Ok(())
+    }
+
+    /// Says what is not taken over.
+    fn remark_kind(&mut self, path: &str, kind: NodeKind) {
+        let what = match kind {
+            NodeKind::SubD => "subdivision surface: its control cage is used, not subdivided",
+            NodeKind::Curves => "curves are not supported; left out",
+            NodeKind::Points => "points are not supported; left out",
+            NodeKind::NuPatch => "NURBS are not supported; left out",
+            NodeKind::Camera => "cameras are not supported; left out",
+            NodeKind::Light => "lights are not supported; left out",
+            NodeKind::Material => "materials are not supported; left out",
+            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::Other => return,
+        };
+        self.remark(path, what);
+    }
+
+    /// A face set belongs to the mesh that is its parent.
+    fn face_set(
+        &mut self,
+        place: &Place,
+        name: String,
+        parent: Option<NodeId>,
+        properties: &[PropertyHeader],
+        compound: &str,
+    ) -> Result<(), Error> {
+        let Some(mesh) = parent.and_then(|id| self.scene.nodes[id].mesh) else {
+            self.remark(&place.path, "is a face set without a mesh; left out");
+            return Ok(());
+        };
+        let Some(compound) = find_compound(properties, compound) else {
+            self.remark(&place.path, "is a face set without faces; left out");
+            return Ok(());
+        };
+        let faces = self.archive.properties(compound.id).and_then(|list| {
+            let faces = list
+                .iter()
+                .find(|p| p.name == ".faces" && p.kind != PropertyKind::Compound && p.samples > 0);
+            let Some(faces) = faces else {
+                return Ok(None);
+            };
+            self.archive.size(faces.id, 0)?;
+            Ok(i32s(faces.pod).map(|decode| place.channel(faces, decode)))
+        });
+        match faces {
+            Ok(Some(faces)) => self.scene.meshes[mesh]
+                .face_sets
+                .push(FaceSet { name, faces }),
+            Ok(None) => self.remark(&place.path, "is a face set without faces; left out"),
+            Err(error) => {
+                let what = format!("face set unreadable ({}); left out", tolerate(error)?);
+                self.remark(&place.path, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The path that an instance stands for.
+    fn source(&self, properties: &[PropertyHeader]) -> Result<Option<String>, Error> {
+        use super::core::Pod;
+        let Some(source) = properties.iter().find(|p| {
+            p.name == ".instanceSource"
+                && p.kind != PropertyKind::Compound
+                && p.pod == Pod::String
+                && p.samples > 0
+        }) else {
+            return Ok(None);
+        };
+        let path = read_bytes(&*self.archive, source.id, 0, |bytes| {
+            let text = bytes.split(|b| *b == 0).next().unwrap_or(&[]);
+            String::from_utf8_lossy(text).into_owned()
+        });
+        match path {
+            Ok(path) => Ok(Some(path)),
+            // Resolving it will fail and say so.
+            Err(error) => tolerate(error).map(Some),
+        }
+    }
+}
+
+/// The object's schema, from its own metadata or that of the compound that holds it; and the compound's name.
+fn schema<'a>(meta: &'a MetaData, properties: &'a [PropertyHeader]) -> Option<(Kind, &'a str)> {
+    let own = std::iter::once(meta);
+    let metas = own.chain(properties.iter().map(|p| &p.meta));
+    metas.into_iter().find_map(|meta| {
+        let title = meta.get("schemaObjTitle").and_then(|t| t.split_once(':'));
+        let schema = meta.get("schema").or(title.map(|(schema, _)| schema))?;
+        let (stem, _version) = schema.rsplit_once("_v")?;
+        let (_, kind, compound) = SCHEMAS.iter().find(|(name, _, _)| *name == stem)?;
+        Some((*kind, title.map_or(*compound, |(_, compound)| compound)))
+    })
+}
+
+fn find_compound<'a>(properties: &'a [PropertyHeader], name: &str) -> Option<&'a PropertyHeader> {
+    let is = |p: &&PropertyHeader| p.kind == PropertyKind::Compound && p.name == name;
+    properties.iter().find(is)
+}
+
+/// −1 ask the parent, 0 hidden, 1 visible.
+fn visibility(place: &Place, properties: &[PropertyHeader]) -> Option<crate::Channel<i8>> {
+    let visible = properties.iter().find(|p| {
+        p.name == "visible"
+            && p.kind != PropertyKind::Compound
+            && p.samples > 0
+            && size_of(p.pod) == Some(1)
+    })?;
+    Some(place.channel(visible, numbers(|[b]| (b as i8).signum())))
+}

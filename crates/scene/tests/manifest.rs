@@ -1,0 +1,104 @@
+//! Every Alembic file of the corpus that a conforming reader opens, against counts that the C++ library gave.
+
+mod corpus;
+
+use meshreel_scene::read::{ReadOptions, open};
+use meshreel_scene::{NodeKind, Scene, Topology};
+use std::collections::HashMap;
+
+/// Counts that are expected of one file, and found in it, under the names of the manifest's columns.
+type Row = Vec<(&'static str, String)>;
+
+fn found(scene: &Scene) -> Row {
+    let counts = scene.counts;
+    let placed = scene.expand().unwrap();
+    let nodes = || placed.iter().map(|p| &scene.nodes[p.node]);
+    let animated = nodes()
+        .filter_map(|node| node.transform.as_ref())
+        .filter(|t| !t.matrix.is_constant())
+        .count();
+    let (mut vertices, mut faces, mut most) = (0, 0, 0);
+    let (mut points, mut counts_of_faces) = (Vec::new(), Vec::new());
+    let mut classes = [0; 3];
+    for mesh in nodes().filter_map(|n| n.mesh).map(|m| &scene.meshes[m]) {
+        mesh.positions.read(0, &mut points).unwrap();
+        mesh.face_counts.read(0, &mut counts_of_faces).unwrap();
+        vertices += points.len();
+        faces += counts_of_faces.len();
+        most = most.max(points.len());
+        classes[match mesh.topology {
+            Topology::Constant => 0,
+            Topology::Homogeneous => 1,
+            Topology::Heterogeneous => 2,
+        }] += 1;
+    }
+    let samples = scene
+        .nodes
+        .iter()
+        .filter(|n| {
+            matches!(
+                n.kind,
+                NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD
+            )
+        })
+        .map(|n| n.samples)
+        .max()
+        .unwrap_or(0);
+    let of = |n: usize| n.to_string();
+    vec![
+        ("xform(anim)", format!("{}({animated})", counts.xforms)),
+        ("mesh", of(counts.meshes)),
+        ("subd", of(counts.subds)),
+        ("curves", of(counts.curves)),
+        ("points", of(counts.points)),
+        ("cam", of(counts.cameras)),
+        ("faceset", of(counts.facesets)),
+        ("nurbs", of(counts.nurbs)),
+        ("light", of(counts.lights)),
+        ("inst", of(counts.instances)),
+        ("V0sum", of(vertices)),
+        ("F0sum", of(faces)),
+        ("maxsamples", of(samples)),
+        (
+            "topo(c/h/het)",
+            format!("{}/{}/{}", classes[0], classes[1], classes[2]),
+        ),
+    ]
+}
+
+#[test]
+fn counts_are_the_manifests() {
+    let Some(folder) = corpus::alembic() else {
+        return;
+    };
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
+    let mut lines = manifest.lines();
+    let columns: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    let mut wrong = Vec::new();
+    let mut files = 0;
+    for line in lines {
+        let row: HashMap<&str, &str> = columns.iter().copied().zip(line.split('\t')).collect();
+        let readable = match row["layout"] {
+            "Ogawa" => true,
+            "HDF5" => cfg!(feature = "hdf5"),
+            _ => false,
+        };
+        if row["status"] != "ok" || !readable {
+            continue;
+        }
+        let file = row["file"];
+        files += 1;
+        match open(&folder.join(file), &ReadOptions::default()) {
+            Err(error) => wrong.push(format!("{file}: {error}")),
+            Ok((scene, _)) => {
+                let of = |column, value: String| {
+                    let expected = row[column];
+                    (expected != value).then(|| format!("{file}: {column} {value}, not {expected}"))
+                };
+                wrong.extend(found(&scene).into_iter().filter_map(|(c, v)| of(c, v)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(files > 40, "{files} files");
+}
