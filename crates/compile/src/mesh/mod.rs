@@ -2,9 +2,11 @@
 
 pub mod attributes;
 pub mod faces;
+pub mod hash;
 pub mod materials;
 pub mod normals;
 pub mod optimize;
 pub mod split;
+pub mod tangents;
 pub mod triangulate;
 pub mod trs;

@@ -13,8 +13,8 @@
 //! Where nothing changes, that is one linear pass without hashing.
 
 use super::faces::NO_POINT;
+use super::hash::Folded;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A vertex, corner or point that is not there.
 pub const NONE: u32 = u32::MAX;
@@ -151,53 +151,12 @@ impl Splitter {
     }
 }
 
-/// Hash of a few u32 by folded multiplication, with a key of this process so that no file can aim at collisions.
-/// What it returns decides nothing but speed.
-#[derive(Clone, Copy)]
-struct Folded(u64);
-
-impl Folded {
-    fn new() -> Folded {
-        Folded(RandomState::new().hash_one(0u8))
-    }
-}
-
-impl BuildHasher for Folded {
-    type Hasher = Folded;
-    fn build_hasher(&self) -> Folded {
-        *self
-    }
-}
-
-impl Hasher for Folded {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-    fn write_u64(&mut self, value: u64) {
-        let product = u128::from(self.0 ^ value) * 0x9E37_79B9_7F4A_7C15;
-        let product = (product >> 64) as u64 ^ product as u64;
-        self.0 = product.rotate_left(23) ^ value.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value) | 1 << 32);
-    }
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+    use std::hash::Hasher;
 
     fn split(corner_point: &[u32], points: usize, channels: &[Vec<u32>]) -> Split {
         let mut splitter = Splitter::new(corner_point);
