@@ -246,6 +246,25 @@ fn cyclic_samplings() {
     );
 }
 
+/// Part of a file of ours, its arrays rewritten big-endian, in chunks, shuffled and deflated, its groups and attributes in
+/// HDF5's newest layout; the keys are still those of the plain numbers.
+#[test]
+fn compressed_chunks_and_big_endian_numbers() {
+    let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let archive = open(&path).unwrap();
+    assert_eq!(walk(archive.as_ref()).unwrap(), totals(4, 23, 56, 6093));
+    let whole = std::fs::read(path).unwrap();
+    for length in (0..whole.len()).step_by(7) {
+        survive(whole[..length].to_vec()).unwrap_err();
+    }
+    for at in (0..whole.len()).step_by(5) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        let _ = survive(bytes);
+    }
+}
+
 #[test]
 fn archives_before_1_0_are_refused_by_name() {
     let Some(corpus) = corpus() else { return };
