@@ -1,0 +1,317 @@
+//! Meshes: points, faces, attributes, face sets.
+
+use super::plan::{Plan, blank};
+use super::property::{Content, Leaf, Property};
+use crate::read::alembic::core::Pod;
+use crate::read::alembic::murmur::murmur3;
+use crate::{Attribute, Channel, Error, Identity, Mesh, Scope, Winding};
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Adds `mesh` as a child of `parent`, its face sets below it.
+pub(super) fn add_mesh<'a>(
+    plan: &mut Plan<'a>,
+    mesh: &'a Mesh,
+    parent: usize,
+    name: &str,
+) -> usize {
+    let schema = if mesh.is_subd {
+        "AbcGeom_SubD_v1"
+    } else {
+        "AbcGeom_PolyMesh_v1"
+    };
+    let object = plan.add_object(parent, name, &title(schema, ".geom"));
+    let faces = Rc::new(Faces {
+        counts: &mesh.face_counts,
+        reverse: mesh.winding == Winding::CounterClockwise,
+        current: RefCell::default(),
+    });
+    let mut geom = positions(plan, mesh);
+    geom.push(required(
+        plan,
+        ".faceIndices",
+        "",
+        &mesh.face_indices,
+        Some(faces.clone()),
+    ));
+    geom.push(required(plan, ".faceCounts", "", &mesh.face_counts, None));
+    let mut others = Vec::new();
+    let mut names = HashSet::new();
+    for (number, uv) in mesh.uvs.iter().enumerate() {
+        match number {
+            0 => geom.extend(attribute(plan, uv, "uv", "vector", &faces)),
+            _ => others.extend(attribute(
+                plan,
+                uv,
+                &free(&mut names, &uv.name),
+                "vector",
+                &faces,
+            )),
+        }
+    }
+    if let Some(normals) = &mesh.normals {
+        geom.extend(attribute(plan, normals, "N", "normal", &faces));
+    }
+    if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
+        geom.push(array(
+            plan,
+            ".velocities",
+            "interpretation=vector",
+            velocities,
+            None,
+        ));
+    }
+    for colours in &mesh.colours {
+        let name = free(&mut names, &colours.name);
+        others.extend(attribute(plan, colours, &name, "rgba", &faces));
+    }
+    if !others.is_empty() {
+        geom.push(Property {
+            name: ".arbGeomParams".into(),
+            meta: String::new(),
+            content: Content::Compound(others),
+        });
+    }
+    plan.objects[object].properties.push(Property {
+        name: ".geom".into(),
+        meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
+        content: Content::Compound(geom),
+    });
+    for set in mesh.face_sets.iter().filter(|set| !set.faces.is_empty()) {
+        let schema = "AbcGeom_FaceSet_v1";
+        let child = plan.add_object(object, &set.name, &title(schema, ".faceset"));
+        let bounds = empty_box(plan);
+        let faces = array(plan, ".faces", "", &set.faces, None);
+        plan.objects[child].properties.push(Property {
+            name: ".faceset".into(),
+            meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
+            content: Content::Compound(vec![bounds, faces]),
+        });
+    }
+    object
+}
+
+fn title(schema: &str, compound: &str) -> String {
+    format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1;schemaObjTitle={schema}:{compound}")
+}
+
+/// A name for a property: one that has not been taken.
+fn free(names: &mut HashSet<String>, name: &str) -> String {
+    let base = if name.is_empty() { "unnamed" } else { name }.replace('/', "_");
+    let mut free = base.clone();
+    let mut number = 1;
+    while !names.insert(free.clone()) {
+        number += 1;
+        free = format!("{base}_{number}");
+    }
+    free
+}
+
+const BOX: &str = "interpretation=box";
+/// Smallest above largest: nothing is inside.
+const EMPTY: [f64; 6] = [f64::MAX, f64::MAX, f64::MAX, f64::MIN, f64::MIN, f64::MIN];
+
+/// Bounds of nothing: the library demands some of everything that has a geometry schema, even of face sets.
+fn empty_box(plan: &mut Plan) -> Property {
+    let payload = EMPTY.iter().flat_map(|v| v.to_le_bytes()).collect();
+    plan.constant(".selfBnds", BOX, Pod::F64, 6, payload)
+}
+
+/// `P`, and `.selfBnds`, which is worked out from it on the way.
+fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
+    const META: &str = "geoScope=vtx;interpretation=point";
+    let channel = &mesh.positions;
+    if channel.is_empty() {
+        let none = required(plan, "P", META, channel, None);
+        return vec![empty_box(plan), none];
+    }
+    let bounds = Rc::new(Cell::new(EMPTY));
+    let found = bounds.clone();
+    let mut values = Vec::new();
+    let p = plan.channel("P", META, channel, (false, Pod::F32, 3), move |i, out| {
+        channel.read(i, &mut values)?;
+        let mut b = EMPTY;
+        for p in &values {
+            for (axis, &v) in p.iter().enumerate() {
+                b[axis] = b[axis].min(v.into());
+                b[axis + 3] = b[axis + 3].max(v.into());
+            }
+            out.extend(p.iter().flat_map(|v| v.to_le_bytes()));
+        }
+        found.set(b);
+        Ok(())
+    });
+    let bounds = plan.channel(
+        ".selfBnds",
+        BOX,
+        channel,
+        (true, Pod::F64, 6),
+        move |_, out| {
+            out.extend(bounds.get().iter().flat_map(|v| v.to_le_bytes()));
+            Ok(())
+        },
+    );
+    vec![bounds, p]
+}
+
+/// Numbers as they stand in a payload.
+pub(super) trait Element: Clone + Send + Sync + 'static {
+    const POD: Pod;
+    const EXTENT: usize;
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+macro_rules! element {
+    ($type:ty, $pod:ident) => {
+        impl Element for $type {
+            const POD: Pod = Pod::$pod;
+            const EXTENT: usize = 1;
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    };
+}
+element!(i32, I32);
+element!(u32, U32);
+
+impl<const N: usize> Element for [f32; N] {
+    const POD: Pod = Pod::F32;
+    const EXTENT: usize = N;
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.iter().flat_map(|v| v.to_le_bytes()));
+    }
+}
+
+/// As [`array`], but with one empty sample where the channel has none.
+fn required<'a, T: Element>(
+    plan: &mut Plan<'a>,
+    name: &str,
+    meta: &str,
+    channel: &'a Channel<T>,
+    faces: Option<Rc<Faces<'a>>>,
+) -> Property {
+    if channel.is_empty() {
+        return plan.leaf(name, meta, blank(false, T::POD, T::EXTENT, 0, 1));
+    }
+    array(plan, name, meta, channel, faces)
+}
+
+/// A channel as it is, or, with `faces`, in the order of their reversed corners.
+fn array<'a, T: Element>(
+    plan: &mut Plan<'a>,
+    name: &str,
+    meta: &str,
+    channel: &'a Channel<T>,
+    faces: Option<Rc<Faces<'a>>>,
+) -> Property {
+    let faces = faces.filter(|f| f.reverse);
+    // The same values in other faces are other values when those are reversed.
+    let by_faces = faces.clone();
+    let mut values = Vec::new();
+    let mut property = plan.channel(
+        name,
+        meta,
+        channel,
+        (false, T::POD, T::EXTENT),
+        move |i, out| {
+            channel.read(i, &mut values)?;
+            if let Some(faces) = &faces {
+                faces.reverse(&mut values, channel.time(i))?;
+            }
+            out.reserve(values.len() * 4 * T::EXTENT);
+            values.iter().for_each(|v| v.put(out));
+            Ok(())
+        },
+    );
+    if let (Some(faces), Content::Leaf(index)) = (by_faces, &mut property.content) {
+        let leaf: &mut Leaf<'a> = &mut plan.leaves[*index];
+        leaf.same = Box::new(move |i| {
+            let both = [channel.identity(i), faces.identity(channel.time(i))];
+            Some(murmur3(&both.map(u128::to_le_bytes).concat()))
+        });
+    }
+    property
+}
+
+/// A geometry parameter: plain, or a compound of palette and indices. None where it has no samples.
+fn attribute<'a, const N: usize>(
+    plan: &mut Plan<'a>,
+    attribute: &'a Attribute<[f32; N]>,
+    name: &str,
+    interpretation: &str,
+    faces: &Rc<Faces<'a>>,
+) -> Option<Property> {
+    let scope = match attribute.scope {
+        Scope::Constant => "con",
+        Scope::Uniform => "uni",
+        Scope::Varying => "var",
+        Scope::Vertex => "vtx",
+        Scope::FaceVarying => "fvr",
+    };
+    let mut meta = format!(
+        "arrayExtent=1;geoScope={scope};interpretation={interpretation};isGeomParam=true;podExtent={N};podName=float32_t"
+    );
+    let own = attribute.name.replace([';', '='], "_");
+    if name == "uv" && !own.is_empty() && own != name {
+        meta += &format!(";sourceName={own}");
+    }
+    let corners = (attribute.scope == Scope::FaceVarying).then(|| faces.clone());
+    if attribute.values.is_empty() {
+        return None;
+    }
+    let Some(indices) = attribute.indices.as_ref().filter(|i| !i.is_empty()) else {
+        return Some(array(plan, name, &meta, &attribute.values, corners));
+    };
+    let values = array(plan, ".vals", &meta, &attribute.values, None);
+    let indices = array(plan, ".indices", "", indices, corners);
+    Some(Property {
+        name: name.into(),
+        meta,
+        content: Content::Compound(vec![values, indices]),
+    })
+}
+
+/// The faces at a time, for reversing what is attached to their corners.
+struct Faces<'a> {
+    counts: &'a Channel<i32>,
+    reverse: bool,
+    /// Number of the sample that is held, and it.
+    current: RefCell<(Option<usize>, Vec<i32>)>,
+}
+
+impl Faces<'_> {
+    fn identity(&self, time: f64) -> Identity {
+        match self.counts.is_empty() {
+            true => 0,
+            false => self.counts.identity(self.counts.locate(time).0),
+        }
+    }
+
+    /// Turns each face's values round, if there is one for every corner.
+    fn reverse<T>(&self, values: &mut [T], time: f64) -> Result<(), Error> {
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        let mut current = self.current.borrow_mut();
+        let (held, counts) = &mut *current;
+        let (sample, _) = self.counts.locate(time);
+        if *held != Some(sample) {
+            *held = None;
+            self.counts.read(sample, counts)?;
+            *held = Some(sample);
+        }
+        let size = |n: &i32| usize::try_from(*n).unwrap_or(0);
+        if counts.iter().map(size).sum::<usize>() != values.len() {
+            return Ok(());
+        }
+        let mut rest = values;
+        for n in counts.iter().map(size) {
+            let (face, others) = rest.split_at_mut(n);
+            face.reverse();
+            rest = others;
+        }
+        Ok(())
+    }
+}
