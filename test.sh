@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# All checks, as the build machine runs them. `--no-fuzz` leaves out the fuzz targets.
+# Needs: Rust (stable) and a C and C++ compiler. Installs cargo-fuzz when it is missing.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+# Seconds that each fuzz target runs.
+fuzz_seconds=${FUZZ_SECONDS:-5}
+
+step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
+
+step formatting
+cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --all --check
+
+step lints
+cargo clippy --locked --workspace --all-targets -- -D warnings
+
+step tests
+cargo test --locked --workspace
+
+step without the optional parts
+cargo check --locked -p meshreel-codec --no-default-features
+cargo check --locked -p meshreel-scene --no-default-features
+
+step documentation
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+if [ "${1:-}" = --no-fuzz ]; then
+    step done, without the fuzz targets
+    exit 0
+fi
+
+step fuzz targets
+command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
+fuzz/seeds.sh
+# The sanitizer is not in stable Rust yet; this variable lets the stable compiler use it.
+export RUSTC_BOOTSTRAP=1
+cargo fuzz build
+for target in $(cargo fuzz list); do
+    step "fuzz $target, $fuzz_seconds s"
+    cargo fuzz run "$target" -- -max_total_time="$fuzz_seconds" -timeout=20 -rss_limit_mb=3000 -verbosity=0 -print_final_stats=0
+done
+
+step done

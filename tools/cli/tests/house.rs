@@ -1,0 +1,544 @@
+//! The rules of the house, as tests: what Cargo cannot enforce. `ARCHITECTURE.md` gives the reasons.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+/// Which of our packages each package may import; what is not listed here may not exist without a line of its own.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("meshreel-codec", &[]),
+    ("meshreel-format", &[]),
+    ("meshreel-scene", &[]),
+    (
+        "meshreel-compile",
+        &["meshreel-scene", "meshreel-codec", "meshreel-format"],
+    ),
+    ("meshreel", &["meshreel-codec", "meshreel-format"]),
+    (
+        "meshreel-check",
+        &["meshreel-scene", "meshreel", "meshreel-format"],
+    ),
+    (
+        "meshreel-cli",
+        &[
+            "meshreel-scene",
+            "meshreel-compile",
+            "meshreel-codec",
+            "meshreel-format",
+            "meshreel",
+            "meshreel-check",
+        ],
+    ),
+];
+
+/// Packages that may import anything.
+const FREE: &[&str] = &["meshreel-bench"];
+
+/// Where unsafe code may stand, apart from the files of `codec` that are named after an instruction set.
+const UNSAFE_FILES: &[&str] = &[
+    "crates/scene/src/read/map.rs",
+    "crates/play/src/heap.rs",
+    "crates/play/tests/allocations.rs",
+];
+const UNSAFE_FOLDERS: &[&str] = &["bindings/c/"];
+const INSTRUCTION_SETS: &[&str] = &[
+    "sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128",
+];
+
+const LONGEST_FILE: usize = 1000;
+
+fn root() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .expect("the repository's root")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// All files of the repository by their path from its root, without build outputs and test data.
+fn files() -> Vec<String> {
+    fn walk(folder: &Path, root: &Path, out: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).expect("a readable folder").flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() {
+                let skipped = [
+                    ".git",
+                    "target",
+                    "testdata",
+                    "node_modules",
+                    "corpus",
+                    "artifacts",
+                ];
+                if !skipped.contains(&&*name) {
+                    walk(&path, root, out);
+                }
+            } else if kind.is_file() {
+                let path = path.strip_prefix(root).expect("inside the root");
+                out.push(path.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    let root = root();
+    let mut out = Vec::new();
+    walk(&root, &root, &mut out);
+    out.sort();
+    out
+}
+
+/// Path and text of every Rust source.
+fn sources() -> Vec<(String, String)> {
+    let sources: Vec<_> = files()
+        .into_iter()
+        .filter(|path| path.ends_with(".rs"))
+        .map(|path| {
+            let text = read(&root().join(&path));
+            (path, text)
+        })
+        .collect();
+    assert!(sources.len() > 30, "the sources were not found");
+    sources
+}
+
+/// Name, folder and manifest of every package of the workspace.
+fn packages() -> Vec<(String, String, Table)> {
+    let mut out = Vec::new();
+    for path in files() {
+        let Some(folder) = path.strip_suffix("/Cargo.toml") else {
+            continue;
+        };
+        if folder.starts_with("fuzz") {
+            continue;
+        }
+        let manifest: Table = read(&root().join(&path)).parse().expect("a manifest");
+        let name = manifest["package"]["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        out.push((name, folder.to_owned(), manifest));
+    }
+    assert!(out.len() > 5, "the packages were not found");
+    out
+}
+
+/// All packages that a manifest names, for every target, for building and testing as well.
+fn dependencies(manifest: &Table) -> BTreeSet<String> {
+    const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let targets = targets
+        .into_iter()
+        .flat_map(Table::values)
+        .filter_map(Value::as_table);
+    std::iter::once(manifest)
+        .chain(targets)
+        .flat_map(|table| KINDS.iter().filter_map(|kind| table.get(*kind)?.as_table()))
+        .flat_map(Table::keys)
+        .cloned()
+        .collect()
+}
+
+/// The code alone: comments, strings and characters become blanks, so that a search finds only code.
+fn code_of(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = bytes.to_vec();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let len = if rest.starts_with(b"//") {
+            rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len())
+        } else if rest.starts_with(b"/*") {
+            block_comment(rest)
+        } else if let Some(len) = raw_string(rest, at.checked_sub(1).map(|i| bytes[i])) {
+            len
+        } else if rest[0] == b'"' {
+            quoted(rest, b'"')
+        } else if rest[0] == b'\'' && is_character(rest) {
+            quoted(rest, b'\'')
+        } else {
+            at += 1;
+            continue;
+        };
+        for byte in &mut out[at..at + len] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+        at += len;
+    }
+    String::from_utf8(out).expect("still text")
+}
+
+fn block_comment(rest: &[u8]) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while at < rest.len() {
+        if rest[at..].starts_with(b"/*") {
+            depth += 1;
+            at += 2;
+        } else if rest[at..].starts_with(b"*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                break;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    at
+}
+
+fn raw_string(rest: &[u8], before: Option<u8>) -> Option<usize> {
+    if rest[0] != b'r'
+        || before.is_some_and(|b| b != b'b' && (b.is_ascii_alphanumeric() || b == b'_'))
+    {
+        return None;
+    }
+    let hashes = rest[1..].iter().take_while(|&&b| b == b'#').count();
+    if rest.get(1 + hashes) != Some(&b'"') {
+        return None;
+    }
+    let start = hashes + 2;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let len = rest[start..]
+        .windows(end.len())
+        .position(|window| window == end.as_bytes())?;
+    Some(start + len + end.len())
+}
+
+fn quoted(rest: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < rest.len() && rest[at] != quote {
+        at += if rest[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(rest.len())
+}
+
+/// A character, not a lifetime: `'x'`, `'\n'`, `'é'`.
+fn is_character(rest: &[u8]) -> bool {
+    rest.get(1) == Some(&b'\\')
+        || rest
+            .iter()
+            .skip(2)
+            .take(4)
+            .position(|&b| b == b'\'')
+            .is_some_and(|n| n == 0 || rest[1] >= 0x80)
+}
+
+fn has_word(code: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(word)
+        .any(|(at, _)| !code[..at].ends_with(part) && !code[at + word.len()..].starts_with(part))
+}
+
+/// Fails with all that was found, not only the first.
+fn assert_none(found: Vec<String>, rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+}
+
+#[test]
+fn code_is_told_from_comments_and_strings() {
+    let text = r##"a /* x /* y */ z */ b // unsafe
+        "un\"safe" r#"uns"afe"# b"q" 'c' '\'' 'é' fn f<'a>(x: &'a str) {} unsafe2 br"raw" c"##;
+    let code = code_of(text);
+    assert_eq!(code.len(), text.len());
+    let words: Vec<&str> = code.split_whitespace().collect();
+    assert_eq!(words.join(" "), "a b b fn f<'a>(x: &'a str) {} unsafe2 b c");
+    assert!(!has_word(&code, "unsafe"));
+    assert!(has_word("x unsafe{", "unsafe"));
+}
+
+#[test]
+fn imports_follow_the_arrows() {
+    let packages = packages();
+    let ours: BTreeSet<&str> = packages.iter().map(|(name, ..)| &**name).collect();
+    let mut found = Vec::new();
+    for (name, _, manifest) in &packages {
+        if FREE.contains(&&**name) {
+            continue;
+        }
+        let Some((_, allowed)) = ARROWS.iter().find(|(package, _)| package == name) else {
+            found.push(format!("{name} is not in the table of arrows"));
+            continue;
+        };
+        for import in dependencies(manifest) {
+            if ours.contains(&*import) && !allowed.contains(&&*import) {
+                found.push(format!("{name} imports {import}"));
+            }
+        }
+    }
+    assert_none(found, "imports against the arrows");
+}
+
+/// What some packages must not know, beyond our own: of other people's packages, and of the standard library.
+#[test]
+fn nobody_knows_more_than_it_should() {
+    let mut found = Vec::new();
+    for (name, _, manifest) in packages() {
+        let imports = dependencies(&manifest);
+        let forbidden: &[&str] = match &*name {
+            "meshreel-codec" => &["rayon", "memmap2", "glam", "tempfile"],
+            "meshreel-format" => &["rayon", "lz4", "libdeflater", "zstd", "lz4_flex", "ruzstd"],
+            "meshreel" => &["wgpu", "glam", "rayon", "hdf5-reader", "gltf", "gltf-json"],
+            "meshreel-compile" | "meshreel-check" => &["wgpu", "winit", "hdf5-reader", "clap"],
+            _ => &[],
+        };
+        for import in imports
+            .iter()
+            .filter(|import| forbidden.contains(&&***import))
+        {
+            found.push(format!("{name} imports {import}"));
+        }
+        if !name.ends_with("-cli") && !FREE.contains(&&*name) && imports.contains("anyhow") {
+            found.push(format!("{name} imports anyhow, which is for tools"));
+        }
+    }
+    for (path, text) in sources() {
+        let forbidden: &[&str] = if path.starts_with("crates/codec/src/") {
+            &[
+                "std::fs",
+                "std::time",
+                "std::thread",
+                "std::net",
+                "std::env",
+            ]
+        } else if path.starts_with("crates/compile/src/") {
+            &["scene::read", "scene::write", "std::net"]
+        } else if path.starts_with("crates/") {
+            &["std::net"]
+        } else {
+            &[]
+        };
+        let code = code_of(&text);
+        for word in forbidden.iter().filter(|word| has_word(&code, word)) {
+            found.push(format!("{path} uses {word}"));
+        }
+    }
+    assert_none(found, "knowledge that does not belong there");
+}
+
+#[test]
+fn unsafe_code_is_only_where_it_is_allowed() {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let stem = path.rsplit('/').next().unwrap_or_default();
+        let stem = stem.trim_end_matches(".rs");
+        let allowed = UNSAFE_FILES.contains(&&*path)
+            || UNSAFE_FOLDERS.iter().any(|folder| path.starts_with(folder))
+            || (path.starts_with("crates/codec/src/") && INSTRUCTION_SETS.contains(&stem));
+        let code = code_of(&text);
+        if !allowed && (has_word(&code, "unsafe") || has_word(&code, "unsafe_code")) {
+            found.push(path);
+        }
+    }
+    assert_none(found, "unsafe code");
+}
+
+#[test]
+fn every_package_inherits_the_lints() {
+    let mut found = Vec::new();
+    for (name, _, manifest) in packages() {
+        let inherits = manifest
+            .get("lints")
+            .and_then(|lints| lints.get("workspace"))
+            .and_then(Value::as_bool);
+        if inherits != Some(true) {
+            found.push(name);
+        }
+    }
+    assert_none(found, "packages without `[lints] workspace = true`");
+    let workspace: Table = read(&root().join("Cargo.toml"))
+        .parse()
+        .expect("a manifest");
+    let lint = &workspace["workspace"]["lints"]["rust"]["unsafe_code"];
+    assert_eq!(lint.as_str(), Some("deny"));
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE {
+            found.push(format!("{path}: {lines} lines, {LONGEST_FILE} allowed"));
+        }
+        // A fuzz target begins with an attribute; every other file with a sentence.
+        let first = text.lines().find(|line| !line.starts_with("#!["));
+        if !first.is_some_and(|line| line.starts_with("//!")) {
+            found.push(format!("{path}: does not begin with what it is"));
+        }
+    }
+    assert_none(found, "files too long or without a beginning");
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let words = ["todo!", "unimplemented!", "dbg!"];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let code = code_of(&text);
+        for word in words.iter().filter(|word| code.contains(**word)) {
+            found.push(format!("{path}: {word}"));
+        }
+    }
+    assert_none(found, "unfinished code");
+}
+
+/// Text files name no place of one particular machine.
+#[test]
+fn no_paths_of_one_machine() {
+    // In two pieces, so that this file does not find itself.
+    let places = [
+        concat!("/wo", "rk/"),
+        concat!("/ho", "me/"),
+        concat!("/ro", "ot/"),
+        concat!("/Us", "ers/"),
+        concat!("C:", "\\"),
+    ];
+    let kinds = [
+        "rs", "toml", "md", "sh", "py", "yml", "yaml", "json", "txt", "js",
+    ];
+    let mut found = Vec::new();
+    for path in files() {
+        let kind = path.rsplit('.').next().unwrap_or_default();
+        if !kinds.contains(&kind) && path != ".ci/run" {
+            continue;
+        }
+        let text =
+            String::from_utf8_lossy(&fs::read(root().join(&path)).expect("readable")).into_owned();
+        for (number, line) in text.lines().enumerate() {
+            if places.iter().any(|place| line.contains(place)) {
+                found.push(format!("{path}:{}", number + 1));
+            }
+        }
+    }
+    assert_none(found, "paths of one machine");
+}
+
+/// One error per library, of the same five classes; `codec` knows only corrupt bytes.
+#[test]
+fn libraries_have_one_error_of_five_classes() {
+    let mut found = Vec::new();
+    for (name, folder, _) in packages() {
+        if !folder.starts_with("crates/") || name == "meshreel-codec" {
+            continue;
+        }
+        let path = format!("{folder}/src/error.rs");
+        let Ok(text) = fs::read_to_string(root().join(&path)) else {
+            found.push(format!("{path}: missing"));
+            continue;
+        };
+        let code = code_of(&text);
+        for word in ["Io", "Malformed", "Unsupported", "Limit", "Misuse"] {
+            if !has_word(&code, word) {
+                found.push(format!("{path}: no class {word}"));
+            }
+        }
+        if !code.contains("#[non_exhaustive]") {
+            found.push(format!("{path}: not non-exhaustive"));
+        }
+    }
+    assert_none(found, "errors");
+}
+
+#[test]
+fn the_documented_version_is_the_coded_one() {
+    let document = read(&root().join("docs/FORMAT.md"));
+    let line = format!("Version: {}", meshreel_format::VERSION);
+    assert!(
+        document.lines().any(|l| l == line),
+        "FORMAT.md does not say {line:?}"
+    );
+}
+
+/// ARCHITECTURE.md gives a reason for every package of other people that the workspace imports, and names each of ours.
+#[test]
+fn every_dependency_has_a_reason() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let workspace: Table = read(&root().join("Cargo.toml"))
+        .parse()
+        .expect("a manifest");
+    let named = workspace["workspace"]["dependencies"]
+        .as_table()
+        .expect("a table");
+    let ours = packages();
+    let found: Vec<String> = named
+        .keys()
+        .chain(ours.iter().map(|(name, ..)| name))
+        .filter(|name| !text.contains(&format!("`{name}`")))
+        .cloned()
+        .collect();
+    assert_none(found, "packages that ARCHITECTURE.md does not explain");
+}
+
+/// README and the build machine run the same tests.
+#[test]
+fn the_build_machine_runs_what_the_readme_says() {
+    let command = "./test.sh";
+    for path in ["README.md", ".ci/run"] {
+        assert!(
+            read(&root().join(path)).contains(command),
+            "{path} does not run {command}"
+        );
+    }
+}
+
+/// STATUS.md has a row for every id, with a state, and tests that exist.
+#[test]
+fn status_names_tests_that_exist() {
+    let text = read(&root().join("docs/STATUS.md"));
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let ids = (1..=20)
+        .map(|i| format!("A{i:02}"))
+        .chain((1..=14).map(|i| format!("B{i:02}")));
+    let mut found = Vec::new();
+    for id in ids {
+        let rows: Vec<_> = rows.iter().filter(|row| row[0] == id).collect();
+        let [row] = rows[..] else {
+            found.push(format!("{id}: {} rows", rows.len()));
+            continue;
+        };
+        let (state, tests) = (row[2], row[3]);
+        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        match state {
+            "done" | "part" if tests.is_empty() => found.push(format!("{id}: names no test")),
+            "done" | "part" | "open" => {}
+            _ => found.push(format!("{id}: unknown state {state:?}")),
+        }
+        for test in tests {
+            if !test_exists(test) {
+                found.push(format!("{id}: there is no test {test}"));
+            }
+        }
+    }
+    assert_none(found, "docs/STATUS.md");
+}
+
+/// `path/from/root.rs::name`
+fn test_exists(test: &str) -> bool {
+    let Some((path, name)) = test.split_once("::") else {
+        return false;
+    };
+    let Ok(text) = fs::read_to_string(root().join(path)) else {
+        return false;
+    };
+    let code = code_of(&text);
+    let Some(at) = code.find(&format!("fn {name}(")) else {
+        return false;
+    };
+    // An attribute stands right above, perhaps with others between.
+    code[..at]
+        .lines()
+        .rev()
+        .take(6)
+        .any(|line| line.trim() == "#[test]")
+}
