@@ -5,6 +5,7 @@
 //! and write only into the caller's buffers. No files, clocks or threads here.
 
 pub mod block;
+mod bytes;
 pub mod index;
 pub mod motion;
 pub mod octahedral;

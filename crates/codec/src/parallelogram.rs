@@ -1,4 +1,36 @@
-//! Parallelogram and averaging prediction inside one frame (B02–B05).
+//! Parallelogram and averaging prediction inside one frame (B02–B05). Lossless. Used for index frames and for everything
+//! that is stored once.
+//!
+//! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), all three decoded before it:
+//!
+//! ```text
+//! parallelogram   P = C + B − A                       modulo the word
+//! average         P = (B + C) >> 1                    rounds down; as two's complement where differences are coded
+//! no triangle     P = the vertex before; vertex 0: P = 0
+//! ```
+//!
+//! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not stored as
+//! distances but as a number in the list of choices that both sides draw up from the connectivity alone
+//! ([`Choices`]): mostly the same small numbers, which block compression shrinks to little more than a bit.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `kind` | 0: every vertex takes its first choice, nothing follows · 1: numbers follow |
+//! | 1 | vertices | `choice` | number in the list of the vertex |
+//!
+//! ```text
+//! the list of vertex v, over its corners in index order; a choice is listed once, the list ends at 32
+//!   1. for a corner v of triangle (v, b, c): each other triangle on the edge (b, c), its third vertex being a:  (a, b, c)
+//!   2. for a corner v of triangle (v, b, c): b alone and c alone, that is (b, b, b) and (c, c, c)
+//!   3. the vertex before
+//! only vertices below v and at most 4096 back count; at an edge the first 4 triangles in index order count, searched
+//! among the first 64 corners of c if it has fewer corners than b, else of b
+//! ```
+//!
+//! Credit: Costa Touma and Craig Gotsman, "Triangle Mesh Compression", 1998; the table is CryEngine's (Axel Gneiting,
+//! 2014). Departures: chosen over several frames instead of the first; any neighbour serves where no triangle does.
+
+use crate::{Corrupt, word::Word};
 
 /// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first = previous vertex.
 pub type Table = Vec<[u16; 3]>;
@@ -6,13 +38,455 @@ pub type Table = Vec<[u16; 3]>;
 pub const LOOK_BACK: u32 = 4096;
 /// No triangle: the previous vertex predicts. Part of the format.
 pub const NONE: u16 = 0xFFFF;
+/// Most choices of a vertex, most triangles that are taken on one edge, and most corners that are searched for them
+/// (which bounds the work on hostile connectivity). Part of the format.
+const MAX_CHOICES: usize = 32;
+const MAX_FAN: usize = 4;
+const MAX_LOOKED_AT: usize = 64;
+
+/// How a stream is predicted inside a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spatial {
+    /// P = C + B − A: positions, uvs.
+    Parallelogram,
+    /// P = (B + C) / 2: colours, QTangents, normals.
+    Average,
+}
+
+/// The triangles that may predict each vertex, from connectivity alone.
+pub struct Choices {
+    /// First choice of each vertex in `list`, and the end.
+    first: Vec<u32>,
+    list: Vec<[u16; 3]>,
+}
+
+impl Choices {
+    /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are left out.
+    pub fn new(indices: &[u32], vertices: usize) -> Choices {
+        let triangles = indices.len() / 3;
+        let corner = |at: usize| (indices[at] as usize) < vertices;
+        let whole = |t: usize| corner(3 * t) && corner(3 * t + 1) && corner(3 * t + 2);
+        // Corners by vertex, and triangles by edge, both in index order.
+        let mut first = vec![0u32; vertices + 2];
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                first[indices[3 * t + k] as usize + 2] += 1;
+            }
+        }
+        for v in 2..first.len() {
+            first[v] += first[v - 1];
+        }
+        let mut corners = vec![0u32; first.last().map_or(0, |&n| n as usize)];
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                let slot = &mut first[indices[3 * t + k] as usize + 1];
+                corners[*slot as usize] = (3 * t + k) as u32;
+                *slot += 1;
+            }
+        }
+        let mut choices = Choices {
+            first: Vec::with_capacity(vertices + 1),
+            list: Vec::new(),
+        };
+        for v in 0..vertices {
+            let start = choices.list.len();
+            choices.first.push(start as u32);
+            let mine = &corners[first[v] as usize..first[v + 1] as usize];
+            let back = |u: u32| {
+                (v as u32)
+                    .checked_sub(u)
+                    .filter(|d| (1..=LOOK_BACK).contains(d))
+                    .map(|d| d as u16)
+            };
+            let sides = |&at: &u32| {
+                let t = at as usize / 3 * 3;
+                let k = at as usize % 3;
+                (indices[t + (k + 1) % 3], indices[t + (k + 2) % 3])
+            };
+            let add = |list: &mut Vec<[u16; 3]>, choice: [u16; 3]| {
+                if list.len() - start < MAX_CHOICES - 1 && !list[start..].contains(&choice) {
+                    list.push(choice);
+                }
+            };
+            for (b, c) in mine.iter().map(sides) {
+                let (Some(db), Some(dc)) = (back(b), back(c)) else {
+                    continue;
+                };
+                // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
+                let fan =
+                    |u: u32| &corners[first[u as usize] as usize..first[u as usize + 1] as usize];
+                let (around, other) = if fan(c).len() < fan(b).len() {
+                    (fan(c), b)
+                } else {
+                    (fan(b), c)
+                };
+                let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
+                    let (x, y) = sides(at);
+                    if x == other {
+                        Some(y)
+                    } else {
+                        (y == other).then_some(x)
+                    }
+                });
+                for a in across.filter(|&a| a as usize != v).take(MAX_FAN) {
+                    if let Some(da) = back(a) {
+                        add(&mut choices.list, [da, db, dc]);
+                    }
+                }
+            }
+            for (b, c) in mine.iter().map(sides) {
+                for d in [b, c].into_iter().filter_map(back) {
+                    add(&mut choices.list, [d; 3]);
+                }
+            }
+            choices.list.push([NONE; 3]);
+        }
+        choices.first.push(choices.list.len() as u32);
+        choices
+    }
+
+    /// Choices of vertex `v`, never empty.
+    fn of(&self, v: usize) -> &[[u16; 3]] {
+        &self.list[self.first[v] as usize..self.first[v + 1] as usize]
+    }
+}
 
 /// Chooses for each vertex the adjacent triangle with the least L1 residual summed over `frames` (component-major, `components` × vertices each).
-pub fn build_table<W: crate::word::Word>(
-    _indices: &[u32],
-    _vertices: usize,
-    _components: usize,
-    _frames: &[&[W]],
+///
+/// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the first,
+/// whichever suits it. Without frames every vertex takes its first choice.
+pub fn build_table<W: Word>(
+    indices: &[u32],
+    vertices: usize,
+    components: usize,
+    frames: &[&[W]],
 ) -> Table {
-    todo!()
+    let choices = Choices::new(indices, vertices);
+    assert!(
+        frames.iter().all(|f| f.len() == vertices * components),
+        "all frames have one shape"
+    );
+    let first = choices_table(&choices, |_, _| 0);
+    let Some((base, later)) = frames.split_first() else {
+        return first;
+    };
+    let mut signals: Vec<Vec<W>> = vec![base.to_vec()];
+    for frame in later {
+        let difference: Vec<W> = frame
+            .iter()
+            .zip(*base)
+            .map(|(&v, &b)| v.wrapping_sub(b))
+            .collect();
+        let cost = |signal: &[W]| -> u64 {
+            (0..vertices)
+                .map(|v| miss(signal, components, vertices, v, first[v]))
+                .sum()
+        };
+        signals.push(if cost(&difference) <= cost(frame) {
+            difference
+        } else {
+            frame.to_vec()
+        });
+    }
+    choices_table(&choices, |v, choice| {
+        signals
+            .iter()
+            .map(|signal| miss(signal, components, vertices, v, choice))
+            .sum()
+    })
+}
+
+/// L1 residual of one vertex.
+fn miss<W: Word>(signal: &[W], components: usize, count: usize, v: usize, choice: [u16; 3]) -> u64 {
+    let plane = |k: usize| &signal[k * count..(k + 1) * count];
+    let of = |k: usize| {
+        let plane = plane(k);
+        let r = plane[v].wrapping_sub(
+            predict(plane, v, choice, Spatial::Parallelogram, false).unwrap_or_default(),
+        );
+        u64::from(r.signed().unsigned_abs())
+    };
+    (0..components).map(of).sum()
+}
+
+/// The choice of least cost for every vertex; the first of several.
+fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Table {
+    let best = |v: usize| {
+        let list = choices.of(v);
+        if list.len() == 1 {
+            return list[0];
+        }
+        *list
+            .iter()
+            .min_by_key(|&&choice| cost(v, choice))
+            .unwrap_or(&[NONE; 3])
+    };
+    (0..choices.first.len() - 1).map(best).collect()
+}
+
+/// The table that takes the first choice everywhere: from connectivity only, nothing is stored.
+pub fn derive_table(indices: &[u32], vertices: usize) -> Table {
+    choices_table(&Choices::new(indices, vertices), |_, _| 0)
+}
+
+/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as those of
+/// [`build_table`] are.
+pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
+    let choices = Choices::new(indices, table.len());
+    let number = |(v, entry): (usize, &[u16; 3])| {
+        choices
+            .of(v)
+            .iter()
+            .position(|c| c == entry)
+            .expect("an entry of this connectivity") as u8
+    };
+    let numbers: Vec<u8> = table.iter().enumerate().map(number).collect();
+    if numbers.iter().all(|&n| n == 0) {
+        out.push(0);
+    } else {
+        out.push(1);
+        out.extend(numbers);
+    }
+}
+
+/// Reads the table of a mesh from the start of `bytes`; returns it and the bytes used. Read once at open; allocates in
+/// proportion to `vertices` and `indices`, which the caller has already.
+pub fn decode_table(
+    bytes: &[u8],
+    indices: &[u32],
+    vertices: usize,
+) -> Result<(Table, usize), Corrupt> {
+    let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::SHORT)?;
+    match kind {
+        0 => Ok((derive_table(indices, vertices), 1)),
+        1 => {
+            let numbers = rest.get(..vertices).ok_or(crate::bytes::SHORT)?;
+            let choices = Choices::new(indices, vertices);
+            let entry = |(v, &n): (usize, &u8)| choices.of(v).get(usize::from(n)).copied();
+            let table: Option<Table> = numbers.iter().enumerate().map(entry).collect();
+            Ok((table.ok_or(Corrupt("table: no such choice"))?, 1 + vertices))
+        }
+        _ => Err(Corrupt("table: unknown kind")),
+    }
+}
+
+/// Prediction of `plane[v]` from what lies before it; None if the entry points outside.
+#[inline(always)]
+pub(crate) fn predict<W: Word>(
+    plane: &[W],
+    v: usize,
+    entry: [u16; 3],
+    spatial: Spatial,
+    signed: bool,
+) -> Option<W> {
+    let [a, b, c] = entry;
+    if a == NONE {
+        return Some(if v == 0 { W::default() } else { plane[v - 1] });
+    }
+    let at = |d: u16| v.checked_sub(usize::from(d)).map(|u| plane[u]);
+    let (b, c) = (at(b)?, at(c)?);
+    Some(match spatial {
+        Spatial::Parallelogram => b.wrapping_add(c).wrapping_sub(at(a)?),
+        Spatial::Average => b.mean(c, signed),
+    })
+}
+
+/// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table predicts
+/// every vertex from the one before. Panics if lengths disagree or the table points outside.
+pub fn residual<W: Word>(
+    values: &[W],
+    components: usize,
+    spatial: Spatial,
+    signed: bool,
+    table: &Table,
+    out: &mut [W],
+) {
+    assert_eq!(values.len(), out.len());
+    let count = values.len() / components.max(1);
+    assert!(
+        values.len() == count * components && (table.is_empty() || table.len() == count),
+        "one shape"
+    );
+    for (values, out) in values
+        .chunks_exact(count.max(1))
+        .zip(out.chunks_exact_mut(count.max(1)))
+    {
+        for (v, o) in out.iter_mut().enumerate() {
+            let entry = table.get(v).copied().unwrap_or([NONE; 3]);
+            let p = predict(values, v, entry, spatial, signed).expect("a table that points inside");
+            *o = values[v].wrapping_sub(p);
+        }
+    }
+}
+
+/// `values = residuals + prediction`, in place, vertex after vertex. Fails if the table points outside.
+pub fn reconstruct<W: Word>(
+    components: usize,
+    spatial: Spatial,
+    signed: bool,
+    table: &Table,
+    values: &mut [W],
+) -> Result<(), Corrupt> {
+    let count = values.len() / components.max(1);
+    if values.len() != count * components || !(table.is_empty() || table.len() == count) {
+        return Err(Corrupt("table: another number of vertices"));
+    }
+    for plane in values.chunks_exact_mut(count.max(1)) {
+        if table.is_empty() {
+            let mut before = W::default();
+            for v in plane {
+                *v = v.wrapping_add(before);
+                before = *v;
+            }
+            continue;
+        }
+        for (v, &entry) in table.iter().enumerate() {
+            let p = predict(plane, v, entry, spatial, signed)
+                .ok_or(Corrupt("table: points outside"))?;
+            plane[v] = plane[v].wrapping_add(p);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Two triangles per cell of a grid, row by row.
+    fn grid(w: u32, h: u32) -> Vec<u32> {
+        let cell = |i: u32| {
+            let v = i / (w - 1) * w + i % (w - 1);
+            [v, v + 1, v + w, v + w, v + 1, v + w + 1]
+        };
+        (0..(w - 1) * (h - 1)).flat_map(cell).collect()
+    }
+
+    #[test]
+    fn golden() {
+        let indices = [0, 1, 2, 2, 1, 3];
+        assert_eq!(
+            derive_table(&indices, 4),
+            [[NONE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]
+        );
+        let table = derive_table(&indices, 4);
+        let mut r = [0u16; 4];
+        residual(
+            &[10, 12, 20, 23],
+            1,
+            Spatial::Parallelogram,
+            false,
+            &table,
+            &mut r,
+        );
+        assert_eq!(r, [10, 2, 10, 1]);
+        residual(
+            &[10, 12, 20, 23],
+            1,
+            Spatial::Average,
+            false,
+            &table,
+            &mut r,
+        );
+        assert_eq!(r, [10, 2, 10, 7]);
+        residual(
+            &[10u16, 12, 20, 23],
+            1,
+            Spatial::Average,
+            false,
+            &Table::new(),
+            &mut r,
+        );
+        assert_eq!(r, [10, 2, 8, 3]);
+    }
+
+    #[test]
+    fn planes_are_predicted_exactly() {
+        let (w, h) = (20, 15);
+        let indices = grid(w, h);
+        let n = (w * h) as usize;
+        let frame: Vec<u16> = (0..2 * n)
+            .map(|i| ((i % n) as u32 % w * 7 + (i % n) as u32 / w * 11) as u16)
+            .collect();
+        let table = build_table(&indices, n, 2, &[&frame, &frame]);
+        let mut r = vec![0; 2 * n];
+        residual(&frame, 2, Spatial::Parallelogram, false, &table, &mut r);
+        let wrong = r[..n].iter().filter(|&&r| r != 0).count();
+        assert!(wrong < (w + h) as usize + 4, "{wrong}");
+    }
+
+    #[test]
+    fn tables_round_trip() {
+        let indices = grid(30, 40);
+        let mut seed = 1u32;
+        let frame: Vec<u16> = (0..3 * 1200)
+            .map(|_| {
+                seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
+                (seed >> 24) as u16
+            })
+            .collect();
+        let table = build_table(&indices, 1200, 3, &[&frame]);
+        let mut bytes = Vec::new();
+        encode_table(&table, &indices, &mut bytes);
+        assert_eq!(bytes.len(), 1201);
+        bytes.push(9);
+        assert_eq!(
+            decode_table(&bytes, &indices, 1200),
+            Ok((table.clone(), 1201))
+        );
+        for cut in 0..1201 {
+            assert!(decode_table(&bytes[..cut], &indices, 1200).is_err());
+        }
+        for at in (0..1201).step_by(7) {
+            for value in [0, 1, 2, 7, 31, 32, 255] {
+                let mut bad = bytes.clone();
+                bad[at] = value;
+                let _ = decode_table(&bad, &indices, 1200);
+            }
+        }
+        let mut bytes = Vec::new();
+        encode_table(&derive_table(&indices, 1200), &indices, &mut bytes);
+        assert_eq!(bytes, [0]);
+        assert_eq!(
+            decode_table(&bytes, &indices, 1200),
+            Ok((derive_table(&indices, 1200), 1))
+        );
+    }
+
+    #[test]
+    fn empty_and_outside() {
+        assert!(build_table::<u16>(&[], 0, 3, &[&[]]).is_empty());
+        assert_eq!(derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2), [[NONE; 3]; 2]);
+        let mut values = [1u16, 2, 3];
+        let bad: Table = vec![[1, 1, 1]; 3];
+        assert!(reconstruct(1, Spatial::Parallelogram, false, &bad, &mut values).is_err());
+        assert!(reconstruct(1, Spatial::Average, false, &vec![[NONE; 3]; 2], &mut values).is_err());
+        reconstruct::<u16>(3, Spatial::Average, false, &Table::new(), &mut []).unwrap();
+    }
+
+    #[test]
+    fn many_triangles_on_one_edge() {
+        let indices: Vec<u32> = (2..300).flat_map(|v| [0, 1, v]).collect();
+        let table = derive_table(&indices, 300);
+        assert_eq!(table[299], [297, 299, 298]);
+    }
+
+    proptest! {
+        #[test]
+        fn reversible(triangles in proptest::collection::vec(0u32..50, 0..200), data in proptest::collection::vec(any::<u32>(), 150), signed: bool, average: bool) {
+            let indices = &triangles[..triangles.len() / 3 * 3];
+            let spatial = if average { Spatial::Average } else { Spatial::Parallelogram };
+            let table = build_table(indices, 50, 3, &[&data]);
+            let mut bytes = Vec::new();
+            encode_table(&table, indices, &mut bytes);
+            prop_assert_eq!(decode_table(&bytes, indices, 50), Ok((table.clone(), bytes.len())));
+            for table in [table, Table::new()] {
+                let mut r = vec![0; 150];
+                residual(&data, 3, spatial, signed, &table, &mut r);
+                reconstruct(3, spatial, signed, &table, &mut r).unwrap();
+                prop_assert_eq!(&r, &data);
+            }
+        }
+    }
 }

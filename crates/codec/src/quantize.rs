@@ -1,4 +1,23 @@
-//! Uniform lattice per axis: `value = min + q·step`, rounded to nearest. A11, A12.
+//! Uniform lattice per axis: `value = min + level·step`, rounded to nearest. A11, A12.
+//!
+//! Error: at most half a step per axis plus the f32 rounding of the value itself; a lattice of `n` axes with step `s`
+//! is at most `s·√n / 2` away from every point. Rounding and range are per mesh, nothing is clamped at 16 bits.
+//!
+//! An axis in a file:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 4 | `min` | f32, value of level 0 |
+//! | 4 | 4 | `step` | f32, distance of two levels, 0 where there is one level |
+//! | 8 | 4 | `levels` | u32, 1 … 2^24 |
+//!
+//! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level converted to
+//! f32; this is frozen, so that every decoder gives the same bits.
+
+use crate::word::Word;
+
+/// Most levels of an axis. Every level is exact in f32. Part of the format.
+pub const MAX_LEVELS: u32 = 1 << 24;
 
 /// One axis of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -12,26 +31,192 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Axis over `low..=high` with levels at most `step` apart. None where more than 2^24 levels would be needed.
-    pub fn new(_low: f32, _high: f32, _step: f64) -> Option<Axis> {
-        todo!()
+    /// Axis over `low..=high` with levels at most `step` apart. None where more than 2^24 levels would be needed, or
+    /// where a bound or the step is not a number.
+    ///
+    /// Axes made with the same `step` have the same distance of levels, so that a ball in space is one in the lattice.
+    pub fn new(low: f32, high: f32, step: f64) -> Option<Axis> {
+        if !(low.is_finite() && high.is_finite() && low <= high) {
+            return None;
+        }
+        if low == high {
+            return Some(Axis {
+                min: low,
+                step: 0.0,
+                levels: 1,
+            });
+        }
+        if !(step.is_finite() && step > 0.0) {
+            return None;
+        }
+        let mut rounded = step.min(f64::from(f32::MAX)) as f32;
+        if f64::from(rounded) > step {
+            rounded = rounded.next_down();
+        }
+        let steps = ((f64::from(high) - f64::from(low)) / f64::from(rounded)).ceil();
+        if rounded.is_subnormal() || rounded == 0.0 || steps >= f64::from(MAX_LEVELS) {
+            return None;
+        }
+        let axis = Axis {
+            min: low,
+            step: rounded,
+            levels: steps as u32 + 1,
+        };
+        axis.value(axis.levels - 1).is_finite().then_some(axis)
     }
+
     /// Nearest level, measured on what [`Axis::value`] gives; values outside are clamped, NaN gives 0.
-    pub fn level(&self, _value: f32) -> u32 {
-        todo!()
+    pub fn level(&self, value: f32) -> u32 {
+        self.locate(f64::from(value)).0
     }
+
+    /// Nearest level, and how far `value` lies above it, in steps (−0.5 … 0.5 inside the range). Ties go to the lower
+    /// level. A value that is not finite is at level 0, offset 0.
+    pub fn locate(&self, value: f64) -> (u32, f32) {
+        if self.levels <= 1 || self.step == 0.0 || !value.is_finite() {
+            return (0, 0.0);
+        }
+        let top = self.levels - 1;
+        let step = f64::from(self.step);
+        let guess = ((value - f64::from(self.min)) / step).clamp(0.0, f64::from(top));
+        let mut level = (guess + 0.5) as u32;
+        let mut miss = value - f64::from(self.value(level));
+        // The guess is exact but for the f32 rounding of `value`, which can favour a neighbour.
+        if miss > 0.0 && level < top {
+            let other = value - f64::from(self.value(level + 1));
+            if other.abs() < miss.abs() {
+                (level, miss) = (level + 1, other);
+            }
+        } else if miss < 0.0 && level > 0 {
+            let other = value - f64::from(self.value(level - 1));
+            if other.abs() <= miss.abs() {
+                (level, miss) = (level - 1, other);
+            }
+        }
+        (level, (miss / step) as f32)
+    }
+
     /// `min + level as f32 * step`: a multiplication and an addition in f32, never fused: frozen.
     #[inline(always)]
     pub fn value(&self, level: u32) -> f32 {
         self.min + level as f32 * self.step
     }
+
     /// Bits of the largest level.
     pub fn bits(&self) -> u32 {
-        todo!()
+        u32::BITS - self.levels.saturating_sub(1).leading_zeros()
     }
 }
 
 /// Component-major levels to interleaved floats: `out[v·n + k] = axes[k].value(levels[k·count + v])`.
-pub fn dequantize<W: crate::word::Word>(_axes: &[Axis], _levels: &[W], _out: &mut [f32]) {
-    todo!()
+///
+/// Panics if the lengths of `levels` and `out` differ or are no multiple of the number of axes.
+pub fn dequantize<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
+    assert_eq!(levels.len(), out.len(), "one float per level");
+    if axes.is_empty() || levels.is_empty() {
+        assert!(levels.is_empty(), "levels without axes");
+        return;
+    }
+    assert_eq!(levels.len() % axes.len(), 0, "whole vectors");
+    let count = levels.len() / axes.len();
+    match axes {
+        [x, y] => {
+            let (lx, ly) = levels.split_at(count);
+            for ((o, &u), &v) in out.chunks_exact_mut(2).zip(lx).zip(ly) {
+                o[0] = x.value(u.to_u32());
+                o[1] = y.value(v.to_u32());
+            }
+        }
+        [x, y, z] => {
+            let (lx, rest) = levels.split_at(count);
+            let (ly, lz) = rest.split_at(count);
+            for (((o, &u), &v), &w) in out.chunks_exact_mut(3).zip(lx).zip(ly).zip(lz) {
+                o[0] = x.value(u.to_u32());
+                o[1] = y.value(v.to_u32());
+                o[2] = z.value(w.to_u32());
+            }
+        }
+        _ => {
+            for (k, axis) in axes.iter().enumerate() {
+                let plane = &levels[k * count..(k + 1) * count];
+                for (o, &l) in out.chunks_exact_mut(axes.len()).zip(plane) {
+                    o[k] = axis.value(l.to_u32());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn edges() {
+        assert_eq!(
+            Axis::new(1.0, 1.0, 0.0),
+            Some(Axis {
+                min: 1.0,
+                step: 0.0,
+                levels: 1
+            })
+        );
+        assert_eq!(Axis::new(0.0, 1.0, 0.0), None);
+        assert_eq!(Axis::new(0.0, f32::NAN, 1.0), None);
+        assert_eq!(Axis::new(2.0, 1.0, 1.0), None);
+        assert_eq!(Axis::new(0.0, 1.0, f64::INFINITY), None);
+        assert_eq!(Axis::new(f32::MIN, f32::MAX, 1e37).map(|a| a.levels), None);
+        assert_eq!(Axis::new(0.0, 16_777_216.0, 1.0), None);
+        let most = Axis::new(0.0, 16_777_215.0, 1.0).unwrap();
+        assert_eq!((most.levels, most.bits()), (MAX_LEVELS, 24));
+        assert_eq!(most.level(16_777_215.0), MAX_LEVELS - 1);
+        assert_eq!(Axis::new(0.0, 1.0, 0.5).unwrap().bits(), 2);
+        assert_eq!(
+            Axis::new(0.0, 1.0, 5.0).unwrap(),
+            Axis {
+                min: 0.0,
+                step: 5.0,
+                levels: 2
+            }
+        );
+        let a = Axis::new(-1.0, 1.0, 0.1).unwrap();
+        assert_eq!(a.level(f32::NAN), 0);
+        assert_eq!(a.level(f32::INFINITY), 0);
+        assert_eq!(a.level(-9.0), 0);
+        assert_eq!(a.level(9.0), a.levels - 1);
+        dequantize::<u16>(&[], &[], &mut []);
+    }
+
+    proptest! {
+        #[test]
+        fn nearest_and_bounded(low in -1e6f32..1e6, size in 1e-3f32..1e6, parts in 1.0f64..1e6, t in 0.0f64..1.0) {
+            let step = f64::from(size) / parts;
+            let Some(a) = Axis::new(low, low + size, step) else { return Ok(()) };
+            prop_assert!(f64::from(a.step) <= step);
+            let value = (f64::from(low) + t * f64::from(size)).min(f64::from(low + size));
+            let (level, offset) = a.locate(value);
+            let miss = value - f64::from(a.value(level));
+            for other in [level.saturating_sub(1), (level + 1).min(a.levels - 1)] {
+                prop_assert!(miss.abs() <= (value - f64::from(a.value(other))).abs());
+            }
+            let slack = 1e-7 * f64::from(low.abs().max((low + size).abs()));
+            prop_assert!(miss.abs() <= 0.5 * f64::from(a.step) + slack);
+            prop_assert!((f64::from(offset) * f64::from(a.step) - miss).abs() <= 1e-6 * f64::from(a.step) + slack);
+        }
+
+        #[test]
+        fn dequantize_is_value(levels in proptest::collection::vec(any::<u16>(), 0..60), n in 1usize..5) {
+            let count = levels.len() / n;
+            let levels = &levels[..count * n];
+            let axes: Vec<Axis> = (0..n).map(|k| Axis { min: k as f32 - 1.3, step: 0.1 + k as f32, levels: 65536 }).collect();
+            let mut out = vec![0.0; levels.len()];
+            dequantize(&axes, levels, &mut out);
+            for v in 0..count {
+                for k in 0..n {
+                    prop_assert_eq!(out[v * n + k].to_bits(), axes[k].value(u32::from(levels[k * count + v])).to_bits());
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,71 @@
-//! The description of a file: nodes, meshes, streams, options. Read once at open, so its decoder returns owned values,
-//! never larger than the bytes justify.
+//! The description of a file: nodes, meshes, streams, options. Lossless. Read once at open, so its decoder returns owned
+//! values, never larger than the bytes justify (about ten bytes of memory per byte of input at worst).
+//!
+//! *text* is a varint length and that many bytes of UTF-8; *list* is a varint count and that many items; *transform* is
+//! rotation xyzw, translation xyz, scale xyz as 10 × f32; all floats are finite.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `layout` | 0 |
+//! | 1 | text | `generator` | program and version |
+//! | … | text | `options` | one `key = value` per line |
+//! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
+//! | … | 8 | `fps` | f64, 0 = none |
+//! | … | 8 | `period` | f64, seconds, 0 = none |
+//! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
+//! | … | list | `nodes` | parents before children |
+//! | … | meshes | `meshes` | `mesh_count` of them |
+//!
+//! A node:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `path` | path of the source object |
+//! | … | 1 … 5 | `parent` | varint, 0 = none, else node + 1 |
+//! | … | 1 … 5 | `mesh` | varint, 0 = none, else mesh + 1 |
+//! | … | 1 | `flags` | bit 0 animated · bit 1 baked · bits 2–3 visibility (0 always, 1 never, 2 animated) · bit 4 `rest` is the identity and left out |
+//! | … | 40 or 0 | `rest` | transform |
+//! | … | 8 | `tolerance` | f64, world units |
+//!
+//! A mesh:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `path` | path of the source mesh |
+//! | … | 1 | `method` | 0 static · 1 soft · 2 rigid, 3 skinned (reserved) · 4 fluid |
+//! | … | 1 | `codec` | 0 classic · 1, 2 reserved |
+//! | … | 1 | `flags` | bit 0 `has_table` |
+//! | … | 1 … 5 each | `vertices`, `indices`, `source_points` | varints |
+//! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
+//! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
+//! | … | list | `streams` | positions first |
+//! | … | list | `materials` | ranges of the index buffer |
+//!
+//! A stream, and a material:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
+//! | 1 | 1 | `set` | number of the uv or colour set |
+//! | 2 | 1 | `flags` | bit 0 animated |
+//! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
+//! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
+//! | 5 | text | `name` | name of the set |
+//! | … | 12 per component | `axes` | positions, uvs, colours: see [`crate::quantize`]; others: nothing |
+//! | … | 8 | `tolerance` | f64 |
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 … 5 | `id` | varint |
+//! | … | text | `name` | name of the face set |
+//! | … | 1 … 5 each | `first`, `count` | varints, both multiples of 3, within `indices` |
 
-use crate::{Corrupt, quantize::Axis, transform::Transform};
+use crate::{
+    Corrupt,
+    bytes::{Cursor, put_varint},
+    quantize::{Axis, MAX_LEVELS},
+    transform::Transform,
+};
 
 /// What the description chunk says.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -145,6 +209,11 @@ pub struct StreamRecord {
 }
 
 impl Semantic {
+    /// Whether the levels lie on [`Axis`] lattices; the others have `bits` only.
+    pub fn has_axes(self) -> bool {
+        matches!(self, Semantic::Position | Semantic::Uv | Semantic::Colour)
+    }
+
     /// Components of a value.
     pub fn components(self) -> usize {
         match self {
@@ -168,14 +237,384 @@ pub struct Material {
     pub count: u32,
 }
 
+/// Layout of the description. Part of the format.
+const LAYOUT: u8 = 0;
+
 /// Appends the description to `out`.
-pub fn encode(_description: &Description, _out: &mut Vec<u8>) {
-    todo!()
+pub fn encode(description: &Description, out: &mut Vec<u8>) {
+    let d = description;
+    out.push(LAYOUT);
+    put_text(&d.generator, out);
+    put_text(&d.options, out);
+    out.push(d.unit);
+    put_f64(d.fps, out);
+    put_f64(d.period, out);
+    put_count(d.meshes.len(), out);
+    put_count(d.nodes.len(), out);
+    for node in &d.nodes {
+        encode_node(node, out);
+    }
+    for mesh in &d.meshes {
+        encode_mesh(mesh, out);
+    }
 }
+
+fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
+    let link = |to: Option<u32>| {
+        to.map_or(0, |n| {
+            n.checked_add(1)
+                .expect("fewer than 2^32 − 1 nodes and meshes")
+        })
+    };
+    // By bits: a −0 is kept.
+    let identity = bits(&node.rest) == bits(&Transform::IDENTITY);
+    put_text(&node.path, out);
+    put_varint(link(node.parent), out);
+    put_varint(link(node.mesh), out);
+    let flags = [(node.animated, 1), (node.baked, 2), (identity, 16)];
+    let flags = flags
+        .iter()
+        .fold(0, |all, &(on, bit)| all | if on { bit } else { 0 });
+    out.push(flags | (node.visibility as u8) << 2);
+    if !identity {
+        put_floats(&components(&node.rest), out);
+    }
+    put_f64(node.tolerance, out);
+}
+
+fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
+    put_text(&mesh.path, out);
+    out.extend([mesh.method as u8, mesh.codec, u8::from(mesh.has_table)]);
+    for count in [mesh.vertices, mesh.indices, mesh.source_points] {
+        put_varint(count, out);
+    }
+    put_floats(&mesh.bounds, out);
+    for place in [mesh.connectivity, mesh.values, mesh.source_map] {
+        for number in [place.chunk, place.offset, place.size] {
+            put_varint(number, out);
+        }
+    }
+    put_count(mesh.streams.len(), out);
+    for stream in &mesh.streams {
+        out.extend([
+            stream.semantic as u8,
+            stream.set,
+            u8::from(stream.animated),
+            stream.word,
+            stream.bits,
+        ]);
+        put_text(&stream.name, out);
+        for axis in &stream.axes {
+            put_floats(&[axis.min, axis.step], out);
+            out.extend_from_slice(&axis.levels.to_le_bytes());
+        }
+        put_f64(stream.tolerance, out);
+    }
+    put_count(mesh.materials.len(), out);
+    for material in &mesh.materials {
+        put_varint(material.id, out);
+        put_text(&material.name, out);
+        put_varint(material.first, out);
+        put_varint(material.count, out);
+    }
+}
+
+fn components(t: &Transform) -> [f32; 10] {
+    let ([x, y, z, w], [a, b, c], [d, e, f]) = (t.rotation, t.translation, t.scale);
+    [x, y, z, w, a, b, c, d, e, f]
+}
+
+fn bits(t: &Transform) -> [u32; 10] {
+    components(t).map(f32::to_bits)
+}
+
+fn put_count(count: usize, out: &mut Vec<u8>) {
+    put_varint(u32::try_from(count).expect("fewer than 2^32 items"), out);
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    put_count(text.len(), out);
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn put_floats(values: &[f32], out: &mut Vec<u8>) {
+    out.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+}
+
+fn put_f64(value: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 /// Reads a description. Checks everything that can be checked here: parents before children, mesh numbers, word sizes, components, levels,
-/// material ranges within the indices, UTF-8.
-pub fn decode(_bytes: &[u8]) -> Result<Description, Corrupt> {
-    todo!()
+/// material ranges within the indices, finite numbers, UTF-8, nothing left over.
+pub fn decode(bytes: &[u8]) -> Result<Description, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    if c.u8()? != LAYOUT {
+        return Err(Corrupt("description: unknown layout"));
+    }
+    let (generator, options) = (text(&mut c)?, text(&mut c)?);
+    let unit = c.u8()?;
+    if unit > 4 {
+        return Err(Corrupt("description: unknown unit"));
+    }
+    let (fps, period) = (amount(&mut c)?, amount(&mut c)?);
+    let mesh_count = c.varint()?;
+    let nodes = list(&mut c, MIN_NODE, |c, at| decode_node(c, at, mesh_count))?;
+    let meshes = items(&mut c, mesh_count, MIN_MESH, |c, _| decode_mesh(c))?;
+    if c.left() != 0 {
+        return Err(Corrupt("description: bytes left over"));
+    }
+    Ok(Description {
+        generator,
+        options,
+        unit,
+        fps,
+        period,
+        nodes,
+        meshes,
+    })
+}
+
+// Fewest bytes of an item: a count is believed only as far as the input could hold that many.
+const MIN_NODE: usize = 12;
+const MIN_MESH: usize = 42;
+const MIN_STREAM: usize = 14;
+const MIN_MATERIAL: usize = 4;
+
+fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecord, Corrupt> {
+    let path = text(c)?;
+    let (parent, mesh) = (c.varint()?.checked_sub(1), c.varint()?.checked_sub(1));
+    if parent.is_some_and(|p| p >= at) {
+        return Err(Corrupt("description: a node comes before its parent"));
+    }
+    if mesh.is_some_and(|m| m >= mesh_count) {
+        return Err(Corrupt("description: mesh number out of range"));
+    }
+    let flags = c.u8()?;
+    if flags & !0x1F != 0 {
+        return Err(Corrupt("description: unknown node flag"));
+    }
+    let visibility = match flags >> 2 & 3 {
+        0 => Visibility::Always,
+        1 => Visibility::Never,
+        2 => Visibility::Animated,
+        _ => return Err(Corrupt("description: unknown visibility")),
+    };
+    let rest = if flags & 16 != 0 {
+        Transform::IDENTITY
+    } else {
+        transform(c)?
+    };
+    Ok(NodeRecord {
+        path,
+        parent,
+        mesh,
+        animated: flags & 1 != 0,
+        baked: flags & 2 != 0,
+        visibility,
+        rest,
+        tolerance: amount(c)?,
+    })
+}
+
+fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Corrupt> {
+    let path = text(c)?;
+    let method = match c.u8()? {
+        0 => Method::Static,
+        1 => Method::Soft,
+        4 => Method::Fluid,
+        _ => return Err(Corrupt("description: unknown method")),
+    };
+    let codec = c.u8()?;
+    if codec != CODEC_CLASSIC {
+        return Err(Corrupt("description: unknown codec"));
+    }
+    let has_table = flag(c)?;
+    let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
+    if indices % 3 != 0 {
+        return Err(Corrupt("description: indices are not three per triangle"));
+    }
+    let mut bounds = [0.0; 6];
+    for value in &mut bounds {
+        *value = finite(c)?;
+    }
+    let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
+    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
+    if streams
+        .first()
+        .is_some_and(|s| s.semantic != Semantic::Position)
+        || streams
+            .iter()
+            .skip(1)
+            .any(|s| s.semantic == Semantic::Position)
+    {
+        return Err(Corrupt("description: positions are the first stream"));
+    }
+    let materials = list(c, MIN_MATERIAL, |c, _| {
+        let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
+        let inside = first.checked_add(count).is_some_and(|end| end <= indices);
+        // A fluid mesh has its ranges per frame.
+        if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
+            return Err(Corrupt("description: material outside the indices"));
+        }
+        Ok(Material {
+            id,
+            name,
+            first,
+            count,
+        })
+    })?;
+    Ok(MeshRecord {
+        path,
+        method,
+        codec,
+        vertices,
+        indices,
+        source_points,
+        bounds,
+        connectivity,
+        values,
+        source_map,
+        has_table,
+        streams,
+        materials,
+    })
+}
+
+fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
+    let semantic = match c.u8()? {
+        0 => Semantic::Position,
+        1 => Semantic::Normal,
+        2 => Semantic::QTangent,
+        3 => Semantic::Uv,
+        4 => Semantic::Colour,
+        _ => return Err(Corrupt("description: unknown stream")),
+    };
+    let (set, animated, word, most) = (c.u8()?, flag(c)?, c.u8()?, c.u8()?);
+    if !matches!(word, 1 | 2 | 4) || u32::from(most) > 8 * u32::from(word) {
+        return Err(Corrupt("description: bits do not fit their word"));
+    }
+    let allowed = match semantic {
+        Semantic::Normal => crate::octahedral::BITS,
+        Semantic::QTangent => crate::qtangent::BITS,
+        _ => 0..=24,
+    };
+    if !allowed.contains(&u32::from(most)) {
+        return Err(Corrupt("description: bits out of range"));
+    }
+    let name = text(c)?;
+    let mut axes = Vec::new();
+    if semantic.has_axes() {
+        for _ in 0..semantic.components() {
+            let axis = Axis {
+                min: finite(c)?,
+                step: finite(c)?,
+                levels: u32::from_le_bytes(c.array()?),
+            };
+            let usable = (1..=MAX_LEVELS).contains(&axis.levels) && axis.step >= 0.0;
+            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.levels - 1).is_finite()
+            {
+                return Err(Corrupt("description: impossible axis"));
+            }
+            axes.push(axis);
+        }
+    }
+    Ok(StreamRecord {
+        semantic,
+        set,
+        name,
+        animated,
+        word,
+        bits: most,
+        axes,
+        tolerance: amount(c)?,
+    })
+}
+
+/// A counted list whose items take at least `least` bytes each.
+fn list<'a, T>(
+    c: &mut Cursor<'a>,
+    least: usize,
+    item: impl FnMut(&mut Cursor<'a>, u32) -> Result<T, Corrupt>,
+) -> Result<Vec<T>, Corrupt> {
+    let count = c.varint()?;
+    items(c, count, least, item)
+}
+
+fn items<'a, T>(
+    c: &mut Cursor<'a>,
+    count: u32,
+    least: usize,
+    mut item: impl FnMut(&mut Cursor<'a>, u32) -> Result<T, Corrupt>,
+) -> Result<Vec<T>, Corrupt> {
+    if count as usize > c.left() / least {
+        return Err(Corrupt("description: more items than bytes"));
+    }
+    let mut all = Vec::with_capacity(count as usize);
+    for at in 0..count {
+        all.push(item(c, at)?);
+    }
+    Ok(all)
+}
+
+fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
+    let length = c.varint()? as usize;
+    let bytes = c.take(length)?;
+    std::str::from_utf8(bytes)
+        .map(str::to_owned)
+        .map_err(|_| Corrupt("description: text is not UTF-8"))
+}
+
+fn flag(c: &mut Cursor<'_>) -> Result<bool, Corrupt> {
+    match c.u8()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Corrupt("description: unknown flag")),
+    }
+}
+
+fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
+    let (chunk, offset, size) = (c.varint()?, c.varint()?, c.varint()?);
+    if offset.checked_add(size).is_none() {
+        return Err(Corrupt("description: place beyond 4 GiB"));
+    }
+    Ok(Location {
+        chunk,
+        offset,
+        size,
+    })
+}
+
+fn finite(c: &mut Cursor<'_>) -> Result<f32, Corrupt> {
+    let value = c.f32()?;
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Corrupt("description: a number is not finite"))
+    }
+}
+
+/// A number that is finite and not negative.
+fn amount(c: &mut Cursor<'_>) -> Result<f64, Corrupt> {
+    let value = c.f64()?;
+    if value.is_finite() && value >= 0.0 {
+        Ok(value)
+    } else {
+        Err(Corrupt("description: an amount is not a finite one"))
+    }
+}
+
+fn transform(c: &mut Cursor<'_>) -> Result<Transform, Corrupt> {
+    let mut v = [0.0; 10];
+    for value in &mut v {
+        *value = finite(c)?;
+    }
+    let [x, y, z, w, a, b, d, e, f, g] = v;
+    Ok(Transform {
+        rotation: [x, y, z, w],
+        translation: [a, b, d],
+        scale: [e, f, g],
+    })
 }
 
 /// Per-frame payload of a fluid mesh begins with these.
@@ -184,4 +623,201 @@ pub fn decode(_bytes: &[u8]) -> Result<Description, Corrupt> {
 pub struct FluidHeader {
     pub vertices: u32,
     pub indices: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Description {
+        let axis = Axis {
+            min: -1.0,
+            step: 0.01,
+            levels: 201,
+        };
+        let stream = |semantic: Semantic, animated, word, bits| StreamRecord {
+            semantic,
+            set: 0,
+            name: "map1".into(),
+            animated,
+            word,
+            bits,
+            axes: if semantic.has_axes() {
+                vec![axis; semantic.components()]
+            } else {
+                vec![]
+            },
+            tolerance: 1e-4,
+        };
+        Description {
+            generator: "meshreel 0.1.0".into(),
+            options: "tolerance = 0.01%\n".into(),
+            unit: 2,
+            fps: 29.97,
+            period: 0.0,
+            nodes: vec![
+                NodeRecord {
+                    path: "/root".into(),
+                    parent: None,
+                    mesh: None,
+                    animated: true,
+                    visibility: Visibility::Always,
+                    rest: Transform {
+                        translation: [1.0, 2.0, -0.0],
+                        ..Transform::IDENTITY
+                    },
+                    tolerance: 0.0,
+                    baked: false,
+                },
+                NodeRecord {
+                    path: "/root/größe".into(),
+                    parent: Some(0),
+                    mesh: Some(0),
+                    animated: false,
+                    visibility: Visibility::Animated,
+                    rest: Transform::IDENTITY,
+                    tolerance: 0.5,
+                    baked: true,
+                },
+            ],
+            meshes: vec![MeshRecord {
+                path: "/root/größe/Shape".into(),
+                method: Method::Soft,
+                codec: CODEC_CLASSIC,
+                vertices: 300,
+                indices: 600,
+                source_points: 280,
+                bounds: [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
+                connectivity: Location {
+                    chunk: 1,
+                    offset: 0,
+                    size: 812,
+                },
+                values: Location {
+                    chunk: 2,
+                    offset: 77,
+                    size: 4000,
+                },
+                source_map: Location::default(),
+                has_table: true,
+                streams: vec![
+                    stream(Semantic::Position, true, 2, 8),
+                    stream(Semantic::QTangent, true, 2, 10),
+                    stream(Semantic::Uv, false, 2, 16),
+                    stream(Semantic::Colour, false, 1, 8),
+                    stream(Semantic::Normal, false, 1, 8),
+                ],
+                materials: vec![
+                    Material {
+                        id: 3,
+                        name: "mat_3".into(),
+                        first: 0,
+                        count: 300,
+                    },
+                    Material {
+                        id: 4,
+                        name: String::new(),
+                        first: 300,
+                        count: 300,
+                    },
+                ],
+            }],
+        }
+    }
+
+    fn bytes_of(d: &Description) -> Vec<u8> {
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        encode(d, &mut bytes);
+        encode(d, &mut again);
+        assert_eq!(bytes, again);
+        bytes
+    }
+
+    #[test]
+    fn round_trips() {
+        let d = sample();
+        let back = decode(&bytes_of(&d)).unwrap();
+        assert_eq!(back, d);
+        assert!(back.nodes[0].rest.translation[2].is_sign_negative());
+        let empty = Description::default();
+        assert_eq!(decode(&bytes_of(&empty)), Ok(empty.clone()));
+        let mut golden = vec![0; 4];
+        golden.extend([0; 18]);
+        assert_eq!(bytes_of(&empty), golden);
+    }
+
+    #[test]
+    fn damage() {
+        let bytes = bytes_of(&sample());
+        for cut in 0..bytes.len() {
+            assert!(decode(&bytes[..cut]).is_err());
+        }
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bad = bytes.clone();
+                bad[at] ^= 1 << bit;
+                let _ = decode(&bad);
+            }
+            let mut bad = bytes.clone();
+            bad[at] = 255;
+            let _ = decode(&bad);
+        }
+    }
+
+    #[test]
+    fn refuses_what_cannot_be() {
+        type Change = fn(&mut Description);
+        let changes: [Change; 16] = [
+            |d| d.unit = 5,
+            |d| d.fps = f64::NAN,
+            |d| d.period = -1.0,
+            |d| d.nodes[0].parent = Some(0),
+            |d| d.nodes[1].parent = Some(9),
+            |d| d.nodes[1].mesh = Some(1),
+            |d| d.nodes[0].rest.scale[1] = f32::INFINITY,
+            |d| d.meshes[0].indices = 601,
+            |d| d.meshes[0].bounds[3] = f32::NAN,
+            |d| d.meshes[0].codec = 1,
+            |d| d.meshes[0].values.size = u32::MAX,
+            |d| d.meshes[0].streams[0].word = 3,
+            |d| d.meshes[0].streams[0].bits = 7,
+            |d| d.meshes[0].streams[0].axes[0].levels = 0,
+            |d| d.meshes[0].materials[1].count = 303,
+            |d| d.meshes[0].streams.swap(0, 1),
+        ];
+        for (k, change) in changes.iter().enumerate() {
+            let mut d = sample();
+            change(&mut d);
+            assert!(decode(&bytes_of(&d)).is_err(), "change {k}");
+        }
+    }
+
+    #[test]
+    fn counts_are_not_believed() {
+        let mut bytes = vec![0; 21];
+        put_varint(u32::MAX, &mut bytes);
+        assert_eq!(
+            decode(&bytes),
+            Err(Corrupt("description: more items than bytes"))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn numbers_come_back(vertices: u32, offset in 0u32..1 << 31, tolerance in 0.0f64..1e9, step in 0.0f32..1e9, id: u32) {
+            let mut d = sample();
+            d.meshes[0].vertices = vertices;
+            d.meshes[0].values.offset = offset;
+            d.meshes[0].streams[0].axes[1].step = step;
+            d.meshes[0].materials[0].id = id;
+            d.nodes[1].tolerance = tolerance;
+            prop_assert_eq!(decode(&bytes_of(&d)), Ok(d));
+        }
+    }
 }

@@ -1,1 +1,661 @@
-//! Residuals to bytes: zigzag, byte planes, joint tokens.
+//! Residuals to bytes: zigzag, byte planes, joint tokens. Lossless. What comes out is meant for a block compressor that
+//! sees bytes (deflate, LZ4, zstd): the layout decides the size.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `layout` | 0 zero: nothing follows · 1 planes · 2 tokens · 3 runs |
+//!
+//! **Planes**, for residuals of any size, z = zigzag(residual), components one after the other:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 1 | components | `width` | bytes per value of each component, 0 … bytes of the word |
+//! | … | count | per component and byte | plane of bytes: lowest bytes of all components, then the next higher, as far as each is wide |
+//!
+//! **Tokens**, for 1 to 4 components that are mostly small: one byte holds a whole vector.
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 1 | components | `width` | bytes per escaped value of each component |
+//! | … | 1 … 5 | `escapes` | varint, number of vectors that are escaped |
+//! | … | count | `tokens` | per vector: its token, or E = escape |
+//! | … | escapes | per component and byte | planes as above, of the escaped vectors only |
+//!
+//! ```text
+//! components   1   2   3   4
+//! radius R    62   5   2   1        a vector is a token if all |residuals| ≤ R
+//! side 2R+1  125  11   5   3
+//! E          125 121 125  81        = side^components
+//! tokens are numbered from the zero vector outwards: by the sum of the squared residuals, and where that is equal
+//! by n = d₀ + side·(d₁ + side·(d₂ + …)), d = residual + R
+//! ```
+//!
+//! **Runs** are tokens in which a byte can also stand for many zero vectors:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 1 | components | `width` | as above |
+//! | … | 1 … 5 | `escapes` | as above |
+//! | … | 1 … 5 | `codes` | varint, bytes of the next field |
+//! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, where L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
+//! | … | escapes | per component and byte | as above |
+//!
+//! The encoder takes the layout whose bytes have the least order-0 entropy.
+
+use crate::{
+    Corrupt,
+    bytes::{Cursor, put_varint},
+    word::Word,
+};
+
+// Part of the format.
+const ZERO: u8 = 0;
+const PLANES: u8 = 1;
+const TOKENS: u8 = 2;
+const RUNS: u8 = 3;
+/// Largest |residual| of a token, by the number of components.
+const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
+/// Run codes below this number stand for one more vector each, those above for 64 more.
+const SHORT_RUNS: usize = 64;
+
+/// Vectors that run code `k` stands for.
+const fn run_length(k: usize) -> usize {
+    if k < SHORT_RUNS {
+        k + 2
+    } else {
+        64 * (k - 63) + 2
+    }
+}
+
+/// The tokens of vectors with `n` components.
+struct Alphabet {
+    radius: i32,
+    side: i32,
+    /// Number of tokens, which is also the escape.
+    escape: u8,
+    /// Token of each vector, by n = d₀ + side·(d₁ + …).
+    token: [u8; 125],
+    /// Residuals of each byte, one array per component; zero for what is no token.
+    residual: [[i8; 256]; 4],
+}
+
+static ALPHABETS: [Alphabet; 5] = [
+    alphabet(0),
+    alphabet(1),
+    alphabet(2),
+    alphabet(3),
+    alphabet(4),
+];
+
+const fn alphabet(components: usize) -> Alphabet {
+    let radius = RADIUS[components];
+    let side = 2 * radius + 1;
+    let mut count = 1usize;
+    let mut k = 0;
+    while k < components {
+        count *= side as usize;
+        k += 1;
+    }
+    let mut a = Alphabet {
+        radius,
+        side,
+        escape: count as u8,
+        token: [0; 125],
+        residual: [[0; 256]; 4],
+    };
+    // Sorted by (square, n): the rank of each is the number of smaller ones.
+    let mut n = 0;
+    while n < count {
+        let mut rank = 0;
+        let mut other = 0;
+        while other < count {
+            let (mine, theirs) = (square(n, components), square(other, components));
+            if theirs < mine || theirs == mine && other < n {
+                rank += 1;
+            }
+            other += 1;
+        }
+        a.token[n] = rank as u8;
+        let (mut k, mut rest) = (0, n as i32);
+        while k < components {
+            a.residual[k][rank] = (rest % side - radius) as i8;
+            rest /= side;
+            k += 1;
+        }
+        n += 1;
+    }
+    a
+}
+
+/// Sum of the squared residuals of vector `n`.
+const fn square(n: usize, components: usize) -> i32 {
+    let (radius, side) = (RADIUS[components], 2 * RADIUS[components] + 1);
+    let (mut rest, mut sum, mut k) = (n as i32, 0, 0);
+    while k < components {
+        let d = rest % side - radius;
+        sum += d * d;
+        rest /= side;
+        k += 1;
+    }
+    sum
+}
+
+/// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to need. Panics
+/// if they are no whole vectors.
+pub fn encode<W: Word>(residuals: &[W], components: usize, out: &mut Vec<u8>) -> f64 {
+    let count = residuals.len() / components.max(1);
+    assert_eq!(count * components, residuals.len(), "whole vectors");
+    if residuals.iter().all(|&r| r == W::default()) {
+        out.push(ZERO);
+        return 0.0;
+    }
+    let planes = plane_cost(residuals, count);
+    if let Some(alphabet) = ALPHABETS.get(components) {
+        let (tokens, escaped) = tokenize(residuals, count, alphabet);
+        // Hopeless where most vectors are escaped.
+        if escaped.len() / components < count / 2 {
+            let far = if escaped.is_empty() {
+                0.0
+            } else {
+                plane_cost(&escaped, escaped.len() / components)
+            };
+            let codes = run_codes(&tokens, alphabet.escape);
+            let (as_tokens, as_runs) = (far + entropy(&tokens), far + entropy(&codes));
+            if as_runs < as_tokens && as_runs < planes {
+                put_tokens(RUNS, &codes, &escaped, components, out);
+                return as_runs;
+            }
+            if as_tokens < planes {
+                put_tokens(TOKENS, &tokens, &escaped, components, out);
+                return as_tokens;
+            }
+        }
+    }
+    out.push(PLANES);
+    let widths = put_widths(residuals, components, count, out);
+    put_planes(residuals, count, &widths, out);
+    planes
+}
+
+/// Token of every vector, and the vectors that are escaped, component-major.
+fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
+    let (radius, side) = (alphabet.radius, alphabet.side);
+    let mut numbers = vec![0u8; count];
+    let mut inside = vec![true; count];
+    for plane in residuals.rchunks_exact(count) {
+        for ((n, ok), r) in numbers.iter_mut().zip(&mut inside).zip(plane) {
+            // As unsigned numbers what is below −radius is large, too.
+            let d = r.signed().wrapping_add(radius) as u32;
+            *ok &= d < side as u32;
+            *n = n.wrapping_mul(side as u8).wrapping_add(d as u8);
+        }
+    }
+    let token = |(&n, &ok): (&u8, &bool)| {
+        if ok {
+            alphabet.token[usize::from(n)]
+        } else {
+            alphabet.escape
+        }
+    };
+    let tokens = numbers.iter().zip(&inside).map(token).collect();
+    let far = |plane: &[W]| {
+        plane
+            .iter()
+            .zip(&inside)
+            .filter(|(_, ok)| !**ok)
+            .map(|(&r, _)| r)
+            .collect::<Vec<W>>()
+    };
+    (
+        tokens,
+        residuals.chunks_exact(count).flat_map(far).collect(),
+    )
+}
+
+/// Tokens with every run of two or more zeros replaced.
+fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
+    let first = usize::from(escape) + 1;
+    let longest = 255 - first;
+    let mut codes = Vec::with_capacity(tokens.len());
+    let mut rest = tokens;
+    while let Some(&token) = rest.first() {
+        let mut run = rest.iter().take_while(|&&t| t == 0).count();
+        rest = &rest[run.max(1)..];
+        if run == 0 {
+            codes.push(token);
+        }
+        while run > 1 {
+            let k = if run < 66 {
+                run - 2
+            } else {
+                ((run - 2) / 64 + 63).min(longest)
+            };
+            codes.push((first + k) as u8);
+            run -= run_length(k);
+        }
+        if run == 1 {
+            codes.push(0);
+        }
+    }
+    codes
+}
+
+fn put_tokens<W: Word>(
+    layout: u8,
+    codes: &[u8],
+    escaped: &[W],
+    components: usize,
+    out: &mut Vec<u8>,
+) {
+    let escapes = escaped.len() / components;
+    let size = |n: usize| u32::try_from(n).expect("fewer than 2^32 vertices");
+    out.push(layout);
+    let widths = put_widths(escaped, components, escapes, out);
+    put_varint(size(escapes), out);
+    if layout == RUNS {
+        put_varint(size(codes.len()), out);
+    }
+    out.extend_from_slice(codes);
+    put_planes(escaped, escapes, &widths, out);
+}
+
+/// Appends and returns the bytes that the values of each component need.
+fn put_widths<W: Word>(
+    residuals: &[W],
+    components: usize,
+    count: usize,
+    out: &mut Vec<u8>,
+) -> Vec<u8> {
+    let width = |k: usize| {
+        let all = residuals[k * count..(k + 1) * count]
+            .iter()
+            .fold(0, |all, r| all | r.zigzag().to_u32());
+        (u32::BITS - all.leading_zeros()).div_ceil(8) as u8
+    };
+    let widths: Vec<u8> = (0..components).map(width).collect();
+    out.extend_from_slice(&widths);
+    widths
+}
+
+fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut Vec<u8>) {
+    for byte in 0..W::BYTES as u8 {
+        for (k, _) in widths.iter().enumerate().filter(|(_, w)| **w > byte) {
+            let plane = &residuals[k * count..(k + 1) * count];
+            out.extend(
+                plane
+                    .iter()
+                    .map(|r| (r.zigzag().to_u32() >> (8 * byte)) as u8),
+            );
+        }
+    }
+}
+
+/// Bytes that an ideal order-0 coder needs for each plane by itself.
+fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
+    let mut cost = 0.0;
+    for plane in residuals.chunks_exact(count.max(1)) {
+        let mut histograms = [[0u32; 256]; 4];
+        for r in plane {
+            let z = r.zigzag().to_u32();
+            for (byte, histogram) in histograms.iter_mut().enumerate().take(W::BYTES) {
+                histogram[(z >> (8 * byte)) as usize & 255] += 1;
+            }
+        }
+        cost += histograms
+            .iter()
+            .take(W::BYTES)
+            .map(histogram_cost)
+            .sum::<f64>();
+    }
+    cost
+}
+
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut histogram = [0u32; 256];
+    for &b in bytes {
+        histogram[usize::from(b)] += 1;
+    }
+    histogram_cost(&histogram)
+}
+
+/// Bits that the most frequent symbol costs at least: prefix codes cannot go below one, matches can, at a price.
+const FLOOR: f64 = 0.75;
+
+/// Bytes for the symbols of a histogram, and about half a byte for the code of each.
+fn histogram_cost(histogram: &[u32; 256]) -> f64 {
+    let sum = f64::from(histogram.iter().sum::<u32>());
+    let used = histogram.iter().filter(|n| **n > 0).map(|&n| f64::from(n));
+    let bits = |n: f64| {
+        if n == sum {
+            40.0
+        } else {
+            n * (sum / n).log2().max(FLOOR) + 4.0
+        }
+    };
+    used.map(bits).sum::<f64>() / 8.0
+}
+
+/// Decodes `out.len() / components` vectors from the start of `bytes`; returns the bytes used.
+pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
+    let count = out.len() / components.max(1);
+    if count * components != out.len() {
+        return Err(Corrupt("residuals: no whole vectors"));
+    }
+    let mut c = Cursor::new(bytes);
+    match c.u8()? {
+        ZERO => out.fill(W::default()),
+        PLANES => decode_planes(&mut c, components, count, out)?,
+        layout @ (TOKENS | RUNS) => {
+            let alphabet = ALPHABETS.get(components).filter(|_| components > 0);
+            let alphabet = alphabet.ok_or(Corrupt("residuals: no tokens of so many components"))?;
+            let widths = widths::<W>(&mut c, components)?;
+            let escapes = c.varint()? as usize;
+            let codes = if layout == RUNS {
+                c.varint()? as usize
+            } else {
+                count
+            };
+            let codes = c.take(codes)?;
+            let far = Escaped::new(&mut c, widths, escapes)?;
+            if layout == TOKENS {
+                decode_tokens(codes, alphabet, &far, components, out)?;
+            } else {
+                decode_runs(codes, alphabet, &far, components, out)?;
+            }
+        }
+        _ => return Err(Corrupt("residuals: unknown layout")),
+    }
+    Ok(c.used())
+}
+
+/// The width of each component, none more than a word.
+fn widths<'a, W: Word>(c: &mut Cursor<'a>, components: usize) -> Result<&'a [u8], Corrupt> {
+    let widths = c.take(components)?;
+    if widths.iter().any(|&w| usize::from(w) > W::BYTES) {
+        return Err(Corrupt("residuals: wider than a word"));
+    }
+    Ok(widths)
+}
+
+fn decode_planes<W: Word>(
+    c: &mut Cursor<'_>,
+    components: usize,
+    count: usize,
+    out: &mut [W],
+) -> Result<(), Corrupt> {
+    let widths = widths::<W>(c, components)?;
+    out.fill(W::default());
+    for byte in 0..W::BYTES {
+        for (k, _) in widths
+            .iter()
+            .enumerate()
+            .filter(|(_, w)| usize::from(**w) > byte)
+        {
+            let plane = c.take(count)?;
+            for (o, &b) in out[k * count..(k + 1) * count].iter_mut().zip(plane) {
+                *o = W::wrap32(o.to_u32() | u32::from(b) << (8 * byte));
+            }
+        }
+    }
+    for r in out {
+        *r = r.unzigzag();
+    }
+    Ok(())
+}
+
+/// The planes of the escaped vectors.
+struct Escaped<'a> {
+    count: usize,
+    /// By component and byte; empty where a component is not that wide.
+    planes: [[&'a [u8]; 4]; 4],
+}
+
+impl<'a> Escaped<'a> {
+    fn new(c: &mut Cursor<'a>, widths: &[u8], count: usize) -> Result<Escaped<'a>, Corrupt> {
+        let mut planes: [[&[u8]; 4]; 4] = [[&[]; 4]; 4];
+        for byte in 0..4 {
+            for (planes, _) in planes.iter_mut().zip(widths).filter(|(_, w)| **w > byte) {
+                planes[usize::from(byte)] = c.take(count)?;
+            }
+        }
+        Ok(Escaped { count, planes })
+    }
+
+    fn get<W: Word>(&self, component: usize, at: usize) -> W {
+        let byte = |p: &&[u8]| p.get(at).copied().unwrap_or(0);
+        W::wrap32(u32::from_le_bytes(
+            self.planes[component].each_ref().map(byte),
+        ))
+        .unzigzag()
+    }
+}
+
+/// Table look-ups plane by plane, then the escaped vectors, if there are any.
+fn decode_tokens<W: Word>(
+    tokens: &[u8],
+    alphabet: &Alphabet,
+    far: &Escaped<'_>,
+    components: usize,
+    out: &mut [W],
+) -> Result<(), Corrupt> {
+    let largest = tokens.iter().fold(0, |a, &t| a.max(t));
+    let escapes = if largest == alphabet.escape {
+        tokens.iter().filter(|&&t| t == largest).count()
+    } else {
+        0
+    };
+    if largest > alphabet.escape || escapes != far.count {
+        return Err(Corrupt("residuals: tokens and escapes disagree"));
+    }
+    for (plane, residual) in out
+        .chunks_exact_mut(tokens.len().max(1))
+        .zip(&alphabet.residual)
+    {
+        let words = residual.map(|r| W::wrap(i64::from(r)));
+        for (o, &t) in plane.iter_mut().zip(tokens) {
+            *o = words[usize::from(t)];
+        }
+    }
+    if escapes > 0 {
+        let escaped = tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| **t == alphabet.escape);
+        for (at, (v, _)) in escaped.enumerate() {
+            for k in 0..components {
+                out[k * tokens.len() + v] = far.get(k, at);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn decode_runs<W: Word>(
+    codes: &[u8],
+    alphabet: &Alphabet,
+    far: &Escaped<'_>,
+    components: usize,
+    out: &mut [W],
+) -> Result<(), Corrupt> {
+    const SUM: Corrupt = Corrupt("residuals: runs do not give the number of vectors");
+    out.fill(W::default());
+    let count = out.len() / components;
+    let (mut v, mut escapes) = (0, 0);
+    for &code in codes {
+        if code > alphabet.escape {
+            v += run_length(usize::from(code - alphabet.escape) - 1);
+            continue;
+        }
+        if v >= count {
+            return Err(SUM);
+        }
+        if code == alphabet.escape {
+            for k in 0..components {
+                out[k * count + v] = far.get(k, escapes);
+            }
+            escapes += 1;
+        } else if code != 0 {
+            for (k, residual) in alphabet.residual.iter().enumerate().take(components) {
+                out[k * count + v] = W::wrap(i64::from(residual[usize::from(code)]));
+            }
+        }
+        v += 1;
+    }
+    if v != count {
+        return Err(SUM);
+    }
+    if escapes != far.count {
+        return Err(Corrupt("residuals: tokens and escapes disagree"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip<W: Word>(residuals: &[W], components: usize) -> Vec<u8> {
+        let (mut bytes, mut again) = (vec![1], vec![1]);
+        encode(residuals, components, &mut bytes);
+        encode(residuals, components, &mut again);
+        assert_eq!(bytes, again);
+        bytes.remove(0);
+        let mut out = vec![W::wrap(77); residuals.len()];
+        bytes.push(1);
+        assert_eq!(decode(&bytes, components, &mut out), Ok(bytes.len() - 1));
+        bytes.pop();
+        assert_eq!(out, residuals);
+        bytes
+    }
+
+    /// Every truncation is refused; no change of a byte panics.
+    fn damage<W: Word>(residuals: &[W], components: usize) {
+        let bytes = round_trip(residuals, components);
+        let mut out = vec![W::default(); residuals.len()];
+        for cut in 0..bytes.len() {
+            assert!(decode(&bytes[..cut], components, &mut out).is_err());
+        }
+        for at in 0..bytes.len() {
+            for value in [
+                0,
+                1,
+                2,
+                3,
+                4,
+                80,
+                121,
+                124,
+                125,
+                126,
+                127,
+                255,
+                bytes[at] ^ 1,
+            ] {
+                let mut bad = bytes.clone();
+                bad[at] = value;
+                let _ = decode(&bad, components, &mut out);
+                let _ = decode(&bad, components, &mut out[..components]);
+            }
+        }
+    }
+
+    fn noise(n: usize, seed: u32, limit: u32, sparse: u32) -> Vec<u16> {
+        let mut s = seed;
+        let mut next = || {
+            s = s.wrapping_mul(1664525).wrapping_add(1013904223);
+            s >> 16
+        };
+        (0..n)
+            .map(|_| {
+                if next() % sparse == 0 {
+                    (next() % limit) as u16
+                } else {
+                    0
+                }
+                .unzigzag()
+            })
+            .collect()
+    }
+
+    /// Small vectors of which half are zero.
+    fn still(count: usize) -> Vec<u16> {
+        let mut r = noise(3 * count, 5, 4, 1);
+        let chance = noise(count, 8, 4, 1);
+        r.iter_mut()
+            .enumerate()
+            .filter(|(at, _)| chance[at % count].zigzag() > 1)
+            .for_each(|(_, r)| *r = 0);
+        r
+    }
+
+    #[test]
+    fn golden() {
+        assert_eq!(round_trip(&[0u16; 30], 3), [0]);
+        assert_eq!(round_trip::<u16>(&[], 3), [0]);
+        assert_eq!(round_trip(&[300u16, 2], 2), [1, 2, 1, 88, 4, 2]);
+        let mut r = vec![0u16; 300];
+        (r[1], r[102], r[250]) = (1, 0xFFFF, 1);
+        assert_eq!(
+            round_trip(&r, 3),
+            [3, 0, 0, 0, 0, 6, 0, 4, 2, 126 + 45, 6, 126 + 47]
+        );
+        assert_eq!(ALPHABETS[3].token[62], 0);
+        assert_eq!(ALPHABETS[4].token[40], 0);
+        assert_eq!(ALPHABETS[1].residual[0][..4], [0, -1, 1, -2]);
+        assert_eq!((0..129).map(run_length).max(), Some(64 * 65 + 2));
+        assert_eq!([63, 64, 65].map(run_length), [65, 66, 130]);
+    }
+
+    #[test]
+    fn layouts_are_all_used() {
+        assert_eq!(round_trip(&noise(3000, 5, 60_000, 1), 3)[0], PLANES);
+        assert_eq!(round_trip(&noise(3000, 5, 3, 40), 3)[0], RUNS);
+        assert_eq!(round_trip(&still(1000), 3)[0], TOKENS);
+        // A few large ones among many small.
+        let mut r = still(1000);
+        (r[5], r[1500], r[2999]) = (0x8000, 400, 0xF000);
+        assert_eq!(round_trip(&r, 3)[..5], [TOKENS, 2, 2, 2, 3]);
+    }
+
+    #[test]
+    fn long_runs() {
+        for run in [
+            1, 2, 3, 65, 66, 67, 129, 130, 131, 4160, 4161, 4162, 4163, 9000, 20_000,
+        ] {
+            let mut r = vec![0u16; 3 * (run + 2)];
+            (r[0], r[run + 1]) = (1, 2);
+            round_trip(&r, 3);
+        }
+    }
+
+    #[test]
+    fn damaged() {
+        for components in 1..=5 {
+            for (limit, sparse) in [(60_000, 1), (4, 1), (3, 9), (300, 7)] {
+                damage(&noise(components * 60, 3, limit, sparse), components);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_residuals_come_back(data in proptest::collection::vec((any::<u32>(), 0u32..32), 0..400), components in 1usize..6) {
+            let count = data.len() / components;
+            let r: Vec<u32> = data[..count * components].iter().map(|&(v, s)| (v >> s).unzigzag()).collect();
+            round_trip(&r, components);
+            let r: Vec<u16> = data[..count * components].iter().map(|&(v, s)| (v as u16 >> (s / 2)).unzigzag()).collect();
+            round_trip(&r, components);
+            let r: Vec<u8> = data[..count * components].iter().map(|&(v, s)| (v as u8 >> (s / 4)).unzigzag()).collect();
+            round_trip(&r, components);
+        }
+
+        #[test]
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..300), layout in 0u8..4, n in 0usize..60, components in 0usize..6) {
+            let mut all = vec![layout];
+            all.extend(bytes);
+            let mut out = vec![0u16; n];
+            let _ = decode(&all, components, &mut out);
+        }
+    }
+}

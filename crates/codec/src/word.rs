@@ -1,6 +1,9 @@
 //! The integer types that quantized components are kept in: u8 (colours), u16 (up to 16 bits), u32 (up to 24 bits and more).
 
-/// A quantized component. Predictions are made in `i64` and wrapped to the word, so that every residual is reversible.
+use crate::motion::Blend;
+
+/// A quantized component. Predictions are made in a wider signed integer (`i32` holds everything that 8- and 16-bit
+/// words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is reversible.
 pub trait Word:
     Copy + Default + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
 {
@@ -8,27 +11,105 @@ pub trait Word:
     const BYTES: usize;
     /// Value as a signed integer.
     fn to_i64(self) -> i64;
+    /// Value as an unsigned integer.
+    fn to_u32(self) -> u32;
     /// Low bits of `value`.
     fn wrap(value: i64) -> Self;
+    /// Low bits of `value`; cheaper than [`Word::wrap`] in loops that should vectorise.
+    fn wrap32(value: u32) -> Self;
     /// Addition modulo 2^bits.
     fn wrapping_add(self, other: Self) -> Self;
     /// Subtraction modulo 2^bits.
     fn wrapping_sub(self, other: Self) -> Self;
+    /// The word read as two's complement.
+    fn signed(self) -> i32;
+    /// Two's complement to small numbers: 0, −1, 1, −2 … become 0, 1, 2, 3 …
+    fn zigzag(self) -> Self;
+    /// Inverse of [`Word::zigzag`].
+    fn unzigzag(self) -> Self;
+    /// Floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
+    fn mean(self, other: Self, signed: bool) -> Self;
+    /// The prediction of a between frame, see [`crate::motion`].
+    fn between(
+        previous: Self,
+        before: Self,
+        index_before: Self,
+        index_after: Self,
+        by: Blend,
+    ) -> Self;
 }
 
 macro_rules! word {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $signed:ty, $wide:ty;)*) => {$(
         impl Word for $t {
             const BYTES: usize = std::mem::size_of::<$t>();
             #[inline(always)]
             fn to_i64(self) -> i64 { i64::from(self) }
             #[inline(always)]
+            fn to_u32(self) -> u32 { u32::from(self) }
+            #[inline(always)]
             fn wrap(value: i64) -> Self { value as $t }
+            #[inline(always)]
+            fn wrap32(value: u32) -> Self { value as $t }
             #[inline(always)]
             fn wrapping_add(self, other: Self) -> Self { <$t>::wrapping_add(self, other) }
             #[inline(always)]
             fn wrapping_sub(self, other: Self) -> Self { <$t>::wrapping_sub(self, other) }
+            #[inline(always)]
+            fn signed(self) -> i32 { i32::from(self as $signed) }
+            #[inline(always)]
+            fn zigzag(self) -> Self { (self << 1) ^ ((self as $signed) >> (<$t>::BITS - 1)) as $t }
+            #[inline(always)]
+            fn unzigzag(self) -> Self { (self >> 1) ^ (self & 1).wrapping_neg() }
+            #[inline(always)]
+            fn mean(self, other: Self, signed: bool) -> Self {
+                if signed {
+                    ((<$wide>::from(self as $signed) + <$wide>::from(other as $signed)) >> 1) as $t
+                } else {
+                    ((<$wide>::from(self) + <$wide>::from(other)) >> 1) as $t
+                }
+            }
+            #[inline(always)]
+            fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+                let (f1, f2) = (<$wide>::from(previous), <$wide>::from(before));
+                let (i0, i1) = (<$wide>::from(index_before), <$wide>::from(index_after));
+                let (a, b, c) = (<$wide>::from(by.a), <$wide>::from(by.b), <$wide>::from(by.c));
+                let motion = f1 + ((a * (f1 - f2) + 64) >> 7);
+                let inside = i0 + ((b * (i1 - i0) + 128) >> 8);
+                (inside + ((c * (motion - inside) + 64) >> 7)) as $t
+            }
         }
     )*};
 }
-word!(u8 u16 u32);
+word! {
+    u8, i8, i32;
+    u16, i16, i32;
+    u32, i32, i64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zigzag_is_a_bijection() {
+        for v in 0..=u16::MAX {
+            assert_eq!(v.zigzag().unzigzag(), v);
+        }
+        for (k, v) in [0i16, -1, 1, -2, 2].into_iter().enumerate() {
+            assert_eq!((v as u16).zigzag(), k as u16);
+        }
+        assert_eq!(0x80u8.zigzag(), 255);
+        assert_eq!(0x8000_0000u32.zigzag(), u32::MAX);
+        assert_eq!(u32::MAX.unzigzag(), 0x8000_0000);
+    }
+
+    #[test]
+    fn means_round_down() {
+        assert_eq!(3u8.mean(4, false), 3);
+        assert_eq!(255u8.mean(255, false), 255);
+        assert_eq!(255u8.mean(254, true), (-2i8) as u8);
+        assert_eq!(u32::MAX.mean(1, false), 0x8000_0000);
+        assert_eq!(u32::MAX.mean(2, true), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! Reading and writing little-endian bytes and variable-length numbers; shared by the codecs whose payloads are records.
+//!
+//! A *varint* keeps 7 bits per byte, the lowest first; the top bit says that another byte follows. At most 5 bytes for
+//! 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has one spelling.
+
+use crate::Corrupt;
+
+/// Appends `value` as a varint.
+pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Takes values from the front of a byte slice; every method fails at the end of the input instead of panicking.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    rest: &'a [u8],
+    length: usize,
+}
+
+/// What a cursor answers at the end of its input.
+pub(crate) const SHORT: Corrupt = Corrupt("payload ends early");
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Cursor {
+            rest: bytes,
+            length: bytes.len(),
+        }
+    }
+
+    /// Bytes taken so far.
+    pub(crate) fn used(&self) -> usize {
+        self.length - self.rest.len()
+    }
+
+    /// Bytes left.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Corrupt> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub(crate) fn f32(&mut self) -> Result<f32, Corrupt> {
+        Ok(f32::from_le_bytes(self.array()?))
+    }
+
+    pub(crate) fn f64(&mut self) -> Result<f64, Corrupt> {
+        Ok(f64::from_le_bytes(self.array()?))
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u32, Corrupt> {
+        let mut value = 0;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.u8()?;
+            if shift == 28 && byte > 0x0F {
+                return Err(Corrupt("number beyond 32 bits"));
+            }
+            value |= u32::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                if byte == 0 && shift > 0 {
+                    return Err(Corrupt("number with superfluous bytes"));
+                }
+                return Ok(value);
+            }
+        }
+        Err(Corrupt("number beyond 32 bits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_come_back() {
+        for value in [0, 1, 127, 128, 16_383, 16_384, 1 << 28, u32::MAX] {
+            let mut bytes = Vec::new();
+            put_varint(value, &mut bytes);
+            let mut c = Cursor::new(&bytes);
+            assert_eq!(c.varint(), Ok(value));
+            assert_eq!(c.left(), 0);
+            for cut in 0..bytes.len() {
+                assert_eq!(Cursor::new(&bytes[..cut]).varint(), Err(SHORT));
+            }
+        }
+        assert!(Cursor::new(&[0x80, 0]).varint().is_err());
+        assert!(
+            Cursor::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0x10])
+                .varint()
+                .is_err()
+        );
+        assert!(Cursor::new(&[0x80; 6]).varint().is_err());
+    }
+}
