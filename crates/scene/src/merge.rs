@@ -2,7 +2,7 @@
 //! paths are equal. For each part of a node the first file that has it wins; of transforms and visibility, the first
 //! that moves.
 
-use crate::{Channel, Counts, Error, MeshId, Node, NodeId, NodeKind, Remark, Scene, Transform};
+use crate::{Channel, Error, MeshId, Node, NodeId, NodeKind, Remark, Scene, Transform};
 use std::collections::HashMap;
 
 /// One scene of all `scenes`, in the order of the first, then of the next ones.
@@ -57,7 +57,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     refuse_circles(&nodes, &children)?;
     merged.nodes = in_tree_order(nodes, &children, &roots);
     drop_unused_meshes(&mut merged);
-    merged.counts = counts(&merged)?;
+    merged.counts = merged.count()?;
     Ok((merged, remarks))
 }
 
@@ -220,35 +220,6 @@ fn drop_unused_meshes(scene: &mut Scene) {
     for node in &mut scene.nodes {
         node.mesh = node.mesh.and_then(|mesh| place[mesh]);
     }
-}
-
-fn counts(scene: &Scene) -> Result<Counts, Error> {
-    let mut counts = Counts {
-        instances: scene
-            .nodes
-            .iter()
-            .filter(|node| node.instance_of.is_some())
-            .count(),
-        ..Counts::default()
-    };
-    for placed in scene.expand()? {
-        let node = &scene.nodes[placed.node];
-        match node.kind {
-            NodeKind::Xform => counts.xforms += 1,
-            NodeKind::PolyMesh => counts.meshes += 1,
-            NodeKind::SubD => counts.subds += 1,
-            NodeKind::Curves => counts.curves += 1,
-            NodeKind::Points => counts.points += 1,
-            NodeKind::NuPatch => counts.nurbs += 1,
-            NodeKind::Camera => counts.cameras += 1,
-            NodeKind::Light => counts.lights += 1,
-            NodeKind::Material | NodeKind::Other => {}
-        }
-        if let Some(mesh) = node.mesh {
-            counts.facesets += scene.meshes[mesh].face_sets.len();
-        }
-    }
-    Ok(counts)
 }
 
 #[cfg(test)]

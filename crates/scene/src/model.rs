@@ -29,7 +29,8 @@ pub struct Scene {
     pub counts: Counts,
 }
 
-/// Counts as `info` prints them: transforms and meshes with instances expanded, instance *objects* apart.
+/// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face sets among
+/// them, that are there by an instance.
 #[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Counts {
@@ -95,7 +96,8 @@ pub struct Node {
     /// exists and that following instances never comes back to where it started. Such a node has the target's `kind`
     /// and nothing else of its own; see [`Scene::expand`].
     pub instance_of: Option<NodeId>,
-    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is animated.
+    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is animated,
+    /// 0 where its schema has no sample at all.
     pub samples: usize,
     /// User properties, only shown by `info`: name and a short description of type and value.
     pub user_properties: Vec<(String, String)>,
@@ -251,6 +253,11 @@ pub trait Source<T>: Send + Sync {
     }
     /// Identity of sample `i`, cheap.
     fn identity(&self, i: usize) -> Identity;
+    /// True where all samples are equal.
+    fn is_constant(&self) -> bool {
+        let first = (!self.is_empty()).then(|| self.identity(0));
+        (1..self.len()).all(|i| Some(self.identity(i)) == first)
+    }
     /// Reads sample `i` into `out`, which is cleared first.
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
 }
@@ -327,7 +334,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     }
     /// True where all samples are equal.
     pub fn is_constant(&self) -> bool {
-        (1..self.len()).all(|i| self.identity(i) == self.identity(0))
+        self.source.is_constant()
     }
     /// Reads sample `i`.
     pub fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
@@ -379,6 +386,8 @@ pub struct Placed {
 impl Scene {
     /// Largest number of objects that [`Scene::expand`] produces.
     pub const MAX_PLACED: usize = 4_000_000;
+    /// Most bytes of paths that [`Scene::expand`] produces.
+    pub const MAX_PLACED_PATHS: usize = 1 << 30;
 
     /// The tree with every instance replaced by what it stands for, in depth-first pre-order.
     /// Fails with a limit error where nested instances multiply beyond [`Scene::MAX_PLACED`].
@@ -393,6 +402,7 @@ impl Scene {
         }
         stack.reverse();
         let mut placed: Vec<Placed> = Vec::new();
+        let mut path_bytes = 0;
         while let Some((id, parent, parent_path)) = stack.pop() {
             if placed.len() >= Self::MAX_PLACED {
                 return Err(Error::Limit {
@@ -403,14 +413,16 @@ impl Scene {
                 });
             }
             let path = format!("{parent_path}/{}", self.nodes[id].name);
-            // Readers refuse cycles; the bound here only keeps a hand-made scene from looping for ever.
-            let mut target = id;
-            for _ in 0..=self.nodes.len() {
-                match self.nodes[target].instance_of {
-                    Some(next) => target = next,
-                    None => break,
-                }
+            path_bytes += path.len();
+            if path_bytes > Self::MAX_PLACED_PATHS {
+                return Err(Error::Limit {
+                    path: parent_path.into(),
+                    what: "bytes of paths after expanding instances".into(),
+                    asked: path_bytes as u64,
+                    allowed: Self::MAX_PLACED_PATHS as u64,
+                });
             }
+            let target = self.stands_for(id);
             let own = placed.len();
             for &child in children[target].iter().rev() {
                 stack.push((child, Some(own), path.clone()));
@@ -422,5 +434,62 @@ impl Scene {
             });
         }
         Ok(placed)
+    }
+
+    /// The node whose data `id` uses: itself, or for an instance what it stands for.
+    fn stands_for(&self, id: NodeId) -> NodeId {
+        let mut target = id;
+        // Readers refuse cycles; the bound here only keeps a hand-made scene from looping for ever.
+        for _ in 0..=self.nodes.len() {
+            match self.nodes[target].instance_of {
+                Some(next) => target = next,
+                None => break,
+            }
+        }
+        target
+    }
+
+    /// Counts what [`Scene::expand`] gives, without making it.
+    pub fn count(&self) -> Result<Counts, Error> {
+        let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
+        let mut stack = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate() {
+            match node.parent {
+                Some(parent) => children[parent].push(id),
+                None => stack.push((id, false)),
+            }
+        }
+        let mut counts = Counts::default();
+        let mut objects = 0;
+        while let Some((id, by_instance)) = stack.pop() {
+            objects += 1;
+            if objects > Self::MAX_PLACED {
+                return Err(Error::Limit {
+                    path: self.nodes[id].path.as_str().into(),
+                    what: "objects after expanding instances".into(),
+                    asked: objects as u64,
+                    allowed: Self::MAX_PLACED as u64,
+                });
+            }
+            let by_instance = by_instance || self.nodes[id].instance_of.is_some();
+            let id = self.stands_for(id);
+            stack.extend(children[id].iter().map(|child| (*child, by_instance)));
+            let node = &self.nodes[id];
+            let face_sets = node.mesh.map_or(0, |m| self.meshes[m].face_sets.len());
+            counts.facesets += face_sets;
+            counts.instances += if by_instance { 1 + face_sets } else { 0 };
+            match node.kind {
+                NodeKind::Xform => counts.xforms += 1,
+                NodeKind::PolyMesh => counts.meshes += 1,
+                NodeKind::SubD => counts.subds += 1,
+                NodeKind::Curves => counts.curves += 1,
+                NodeKind::Points => counts.points += 1,
+                NodeKind::NuPatch => counts.nurbs += 1,
+                NodeKind::Camera => counts.cameras += 1,
+                NodeKind::Light => counts.lights += 1,
+                NodeKind::Material | NodeKind::Other => {}
+            }
+        }
+        Ok(counts)
     }
 }

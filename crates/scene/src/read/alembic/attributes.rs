@@ -40,6 +40,9 @@ impl Sizes {
 /// Why a parameter cannot be used.
 pub type Fault = String;
 
+/// Content that cannot be used is a [`Fault`], which becomes a remark; an [`Error`] stops the reader.
+type Outcome<T> = Result<Result<T, Fault>, Error>;
+
 impl Param {
     /// The parameter behind `header`; `None` where it is something else (or has no samples).
     pub fn open(place: &Place, header: &PropertyHeader) -> Result<Option<Param>, Error> {
@@ -128,7 +131,7 @@ impl Param {
         decode: Decode<T>,
         first: Sizes,
         last: Sizes,
-    ) -> Result<Result<(Attribute<T>, Option<Fault>), Fault>, Error> {
+    ) -> Outcome<(Attribute<T>, Option<Fault>)> {
         let values = place.channel(&self.values, decode);
         let indices = match &self.indices {
             None => None,
@@ -153,12 +156,7 @@ impl Param {
         )))
     }
 
-    fn fit(
-        &self,
-        place: &Place,
-        first: Sizes,
-        last: Sizes,
-    ) -> Result<Result<(Scope, Option<Fault>), Fault>, Error> {
+    fn fit(&self, place: &Place, first: Sizes, last: Sizes) -> Outcome<(Scope, Option<Fault>)> {
         let counted = self.indices.as_ref().unwrap_or(&self.values);
         let Some(size) = size_of(counted.pod) else {
             return Ok(Err("its values are not numbers".into()));
@@ -300,7 +298,16 @@ fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error
                 if numbers.len() > SHOWN_NUMBERS {
                     return format!(", {} numbers", numbers.len());
                 }
-                let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+                // What was stored in fewer digits is shown in fewer.
+                let short = matches!(pod, Pod::F16 | Pod::F32);
+                let show = |n: &f64| {
+                    if short {
+                        (*n as f32).to_string()
+                    } else {
+                        n.to_string()
+                    }
+                };
+                let numbers: Vec<String> = numbers.iter().map(show).collect();
                 format!(" = {}", numbers.join(" "))
             }
         }

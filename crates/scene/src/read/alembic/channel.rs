@@ -29,6 +29,8 @@ struct Stored<T> {
     name: Box<str>,
     property: u64,
     samples: usize,
+    /// As in [`PropertyHeader::changed`].
+    changed: (usize, usize),
     decode: Decode<T>,
 }
 
@@ -41,6 +43,15 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
         // Where the sample cannot be read there is nothing to share; reading it will say why.
         let identity = self.place.archive.identity(self.property, i);
         identity.unwrap_or(!(i as Identity))
+    }
+
+    fn is_constant(&self) -> bool {
+        // Only what is stored is looked at, however many samples a property claims.
+        let (first, last) = self.changed;
+        last == 0 || {
+            let zero = self.identity(0);
+            (first..=last).all(|i| self.identity(i) == zero)
+        }
     }
 
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
@@ -64,6 +75,7 @@ impl Place {
             name: header.name.as_str().into(),
             property: header.id,
             samples: header.samples,
+            changed: header.changed,
             decode,
         };
         Channel::new(header.sampling.clone(), Arc::new(source))

@@ -76,6 +76,9 @@ pub struct PropertyHeader {
     pub meta: MetaData,
     /// Number of samples.
     pub samples: usize,
+    /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0) where
+    /// all are equal. Between them samples may be equal too.
+    pub changed: (usize, usize),
     /// Time sampling.
     pub sampling: Arc<TimeSampling>,
     /// The container's handle: for a compound to list it, else to read samples.

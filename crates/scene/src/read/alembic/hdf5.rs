@@ -426,6 +426,7 @@ impl Hdf5 {
                 extent: info.extent,
                 meta,
                 samples: info.samples,
+                changed: (info.first, info.last),
                 sampling: sampling.clone(),
                 id: self.add(node),
             });

@@ -135,7 +135,9 @@ fn lengths<T: Clone + Send + Sync + 'static>(
         vary: false,
     };
     if !channel.is_constant() {
-        for i in 1..header.samples {
+        // Before and after these samples nothing changes.
+        let (first_change, last_change) = header.changed;
+        for i in first_change..=last_change {
             lengths.last = length(i)?;
             lengths.vary |= lengths.last != first;
         }

@@ -132,10 +132,13 @@ impl Ogawa {
     /// References of the value blocks of a property.
     fn slots(&self, property: &Property) -> Result<Box<[Reference]>, Error> {
         let children = self.container.group(property.group)?;
-        Ok(match property.is_array {
-            true => children.into_iter().step_by(2).collect(),
-            false => children.into(),
-        })
+        let step = if property.is_array { 2 } else { 1 };
+        let slots: Box<[Reference]> = children.into_iter().step_by(step).collect();
+        // So that a reference that leads nowhere is found when a file is opened, not in the middle of a long job.
+        for slot in &slots {
+            self.container.check_data(*slot)?;
+        }
+        Ok(slots)
     }
 }
 
@@ -254,6 +257,7 @@ impl Archive for Ogawa {
                 extent: record.extent,
                 meta: record.meta,
                 samples: record.samples as usize,
+                changed: (record.changed.0 as usize, record.changed.1 as usize),
                 sampling,
                 id,
             });

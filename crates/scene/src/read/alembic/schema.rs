@@ -4,7 +4,7 @@
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
 use super::{instance, mesh, xform};
-use crate::{Counts, Error, FaceSet, Node, NodeId, NodeKind, Placed, Remark, Scene};
+use crate::{Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -61,41 +61,11 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
         ..
     } = walk;
     instance::resolve(&mut scene.nodes, instances, &mut remarks);
-    match scene.expand() {
-        Ok(placed) => {
-            let of = |p: &Placed| (p.node, p.path != scene.nodes[p.node].path);
-            scene.counts = count(&scene, placed.iter().map(of));
-        }
-        Err(error) => {
-            remarks.push(Remark::new("/", error.to_string()));
-            let of = |id: NodeId| (id, scene.nodes[id].instance_of.is_some());
-            scene.counts = count(&scene, (0..scene.nodes.len()).map(of));
-        }
+    match scene.count() {
+        Ok(counts) => scene.counts = counts,
+        Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
     }
     Ok((scene, remarks))
-}
-
-/// Counts objects, each given as its node and whether it is there by an instance.
-fn count(scene: &Scene, objects: impl Iterator<Item = (NodeId, bool)>) -> Counts {
-    let mut counts = Counts::default();
-    for (id, by_instance) in objects {
-        let node = &scene.nodes[id];
-        let face_sets = node.mesh.map_or(0, |m| scene.meshes[m].face_sets.len());
-        counts.facesets += face_sets;
-        counts.instances += if by_instance { 1 + face_sets } else { 0 };
-        match node.kind {
-            NodeKind::Xform => counts.xforms += 1,
-            NodeKind::PolyMesh => counts.meshes += 1,
-            NodeKind::SubD => counts.subds += 1,
-            NodeKind::Curves => counts.curves += 1,
-            NodeKind::Points => counts.points += 1,
-            NodeKind::NuPatch => counts.nurbs += 1,
-            NodeKind::Camera => counts.cameras += 1,
-            NodeKind::Light => counts.lights += 1,
-            NodeKind::Material | NodeKind::Other => {}
-        }
-    }
-    counts
 }
 
 fn metadata(archive: &dyn Archive) -> Vec<(String, String)> {

@@ -17,8 +17,8 @@ const HEADER: u64 = 16;
 const DATA_BIT: u64 = 1 << 63;
 /// Structure (groups, header blocks) is read a few times at most in an honest file. One whose nodes refer to each
 /// other in circles or by the thousand is stopped when it has made us read this many times its own size.
-const STRUCTURE_READS: u64 = 64;
-const STRUCTURE_FLOOR: u64 = 16 << 20;
+const STRUCTURE_READS: u64 = 16;
+const STRUCTURE_FLOOR: u64 = 4 << 20;
 /// Group tables and small samples come with one read of this many bytes.
 const SPECULATIVE: usize = 256;
 
@@ -62,10 +62,7 @@ pub struct Container {
 impl Container {
     /// Checks the header. `file` begins with `Ogawa`.
     pub fn open(file: PositionedFile) -> Result<Container, Error> {
-        let budget = file
-            .length()
-            .saturating_mul(STRUCTURE_READS)
-            .max(STRUCTURE_FLOOR);
+        let budget = budget(file.length());
         let mut container = Container {
             file,
             budget: AtomicU64::new(budget),
@@ -183,12 +180,21 @@ impl Container {
         self.file.read_exact(data.offset() + 8 + skip as u64, out)
     }
 
-    /// Reads the size and the beginning of a data node: content follows the size's 8 bytes in `buffer`.
-    /// Gives the node's size and how many bytes of content came along.
-    fn head(&self, data: Reference, buffer: &mut [u8]) -> Result<(u64, usize), Error> {
+    /// Fails where `data` is no data node or outside of the file; its size is not looked at.
+    pub fn check_data(&self, data: Reference) -> Result<(), Error> {
         if !data.is_data() {
             return Err(self.malformed("a group stands where data belong", data.offset()));
         }
+        if !data.is_empty() {
+            self.room(data.offset())?;
+        }
+        Ok(())
+    }
+
+    /// Reads the size and the beginning of a data node: content follows the size's 8 bytes in `buffer`.
+    /// Gives the node's size and how many bytes of content came along.
+    fn head(&self, data: Reference, buffer: &mut [u8]) -> Result<(u64, usize), Error> {
+        self.check_data(data)?;
         if data.is_empty() {
             return Ok((0, 0));
         }
@@ -227,12 +233,17 @@ impl Container {
                 left.checked_sub(bytes.max(8))
             });
         spent.map(drop).map_err(|_| {
-            let allowed = self.length().saturating_mul(STRUCTURE_READS);
+            let allowed = budget(self.length());
             let what =
                 "bytes of structure to read (nodes of the file refer to each other in circles)";
             Error::limit(self.path(), what, allowed.saturating_add(bytes), allowed)
         })
     }
+}
+
+/// Bytes of structure that may be read of a file of `length` bytes.
+fn budget(length: u64) -> u64 {
+    length.saturating_mul(STRUCTURE_READS).max(STRUCTURE_FLOOR)
 }
 
 /// Little-endian number at `at`; callers have checked that it is there.
