@@ -167,3 +167,61 @@ fn dump(bytes: &[u8]) -> String {
     }
     out
 }
+
+/// Part II repeats the tables and the pseudo-code at the head of each codec, word for word, and in the same order.
+#[test]
+fn codecs_are_as_documented() {
+    let document = document();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codec/src");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let mut rest = &document[..];
+        for block in blocks(&std::fs::read_to_string(&path).unwrap()) {
+            let at = rest.find(&block);
+            let at = at.unwrap_or_else(|| panic!("{}: not in FORMAT.md:\n{block}", path.display()));
+            rest = &rest[at + block.len()..];
+            checked += 1;
+        }
+    }
+    assert!(
+        checked > 20,
+        "only {checked} tables and blocks of code found"
+    );
+}
+
+/// Tables and blocks of code of a file's first comment, each as FORMAT.md shows it.
+fn blocks(source: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut block = String::new();
+    let mut fenced = false;
+    for line in source.lines().map_while(|line| line.strip_prefix("//!")) {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        let fence = line.starts_with("```");
+        if fence || fenced || line.starts_with('|') {
+            block += &link(line);
+            block.push('\n');
+        }
+        fenced ^= fence;
+        if !(fenced || line.starts_with('|') || block.is_empty()) {
+            blocks.push(std::mem::take(&mut block));
+        }
+    }
+    blocks.extend((!block.is_empty()).then_some(block));
+    blocks
+}
+
+/// Links between files of code become links between sections.
+fn link(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("[`crate::") {
+        let (name, after) = after.split_once("`]").unwrap();
+        out += &format!("{before}[{name}](#{name})");
+        rest = after;
+    }
+    out + rest
+}
