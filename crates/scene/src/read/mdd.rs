@@ -8,41 +8,38 @@
 //! ```
 
 use super::points::{self, Layout, PointCache};
+use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
-use std::fs::File;
-use std::path::Path;
 
 /// Opens an MDD file. Its own times hold where they ascend, else frame i is at i / `source_fps`.
 pub(super) fn open(
-    path: &Path,
-    file: File,
+    file: PositionedFile,
     source_fps: f64,
     remarks: &mut Vec<Remark>,
 ) -> Result<PointCache, Error> {
-    let short = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
-            Error::malformed(path, "cut short within the header", "byte 8")
-        }
-        _ => Error::io(path, e),
-    };
+    let path = file.path().to_path_buf();
+    let size = file.length();
+    if size < 8 {
+        let what = "cut short within the header";
+        return Err(Error::malformed(&path, what, "byte 8"));
+    }
     let mut header = [0u8; 8];
-    points::read_at(&file, 0, &mut header).map_err(short)?;
+    file.read_exact(0, &mut header)?;
     let count = |at: usize, what: &str| {
         let value =
             i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         u64::try_from(value).map_err(|_| {
             Error::malformed(
-                path,
+                &path,
                 format!("not an MDD file: {value} {what}"),
                 format!("byte {at}"),
             )
         })
     };
     let (frames, points) = (count(0, "frames")?, count(4, "points")?);
-    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
     if 8 + frames * 4 > size {
         return Err(Error::malformed(
-            path,
+            &path,
             format!(
                 "cut short, or not an MDD file: the header says {frames} frames, {size} bytes do not even hold their times"
             ),
@@ -50,7 +47,7 @@ pub(super) fn open(
         ));
     }
     let mut bytes = vec![0; frames as usize * 4];
-    points::read_at(&file, 8, &mut bytes).map_err(short)?;
+    file.read_exact(8, &mut bytes)?;
     let mut times: Vec<f64> = bytes
         .chunks_exact(4)
         .map(|b| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]])))
@@ -68,5 +65,5 @@ pub(super) fn open(
         frames,
         big_endian: true,
     };
-    points::channel(path, file, layout, TimeSampling::Acyclic { times }, remarks)
+    points::channel(file, layout, TimeSampling::Acyclic { times }, remarks)
 }

@@ -14,6 +14,7 @@ mod shape;
 
 use crate::{Error, Remark, Scene};
 use positioned::PositionedFile;
+pub(crate) use shape::{Plain, identity};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

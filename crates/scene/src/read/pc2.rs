@@ -11,9 +11,8 @@
 //! ```
 
 use super::points::{self, Layout, PointCache};
+use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
-use std::fs::File;
-use std::path::Path;
 
 /// First bytes of the file.
 pub(super) const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
@@ -21,18 +20,17 @@ const HEADER: usize = 32;
 
 /// Opens a PC2 file; time of sample i = (start + i·rate) / `source_fps`.
 pub(super) fn open(
-    path: &Path,
-    file: File,
+    file: PositionedFile,
     source_fps: f64,
     remarks: &mut Vec<Remark>,
 ) -> Result<PointCache, Error> {
+    let path = file.path().to_path_buf();
+    if file.length() < HEADER as u64 {
+        let what = "cut short within the header";
+        return Err(Error::malformed(&path, what, "byte 32"));
+    }
     let mut header = [0u8; HEADER];
-    points::read_at(&file, 0, &mut header).map_err(|e| match e.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
-            Error::malformed(path, "cut short within the header", "byte 32")
-        }
-        _ => Error::io(path, e),
-    })?;
+    file.read_exact(0, &mut header)?;
     let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
     let int = |at| i32::from_le_bytes(word(at));
     let float = |at| f64::from(f32::from_le_bytes(word(at)));
@@ -45,7 +43,7 @@ pub(super) fn open(
     }
     let count = |at: usize, what: &str| {
         u64::try_from(int(at)).map_err(|_| {
-            Error::malformed(path, format!("{} {what}", int(at)), format!("byte {at}"))
+            Error::malformed(&path, format!("{} {what}", int(at)), format!("byte {at}"))
         })
     };
     let (points, frames) = (count(16, "points")?, count(28, "samples")?);
@@ -63,7 +61,6 @@ pub(super) fn open(
         step: rate / source_fps,
     };
     points::channel(
-        path,
         file,
         Layout {
             offset: HEADER as u64,

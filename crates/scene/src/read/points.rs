@@ -1,9 +1,8 @@
 //! Point caches: files that hold nothing but the positions of all points, frame after frame, for a mesh from elsewhere.
 
+use super::positioned::PositionedFile;
 use super::{mdd, pc2};
 use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,29 +23,26 @@ pub fn open(path: &Path, source_fps: f64, remarks: &mut Vec<Remark>) -> Result<P
             "{source_fps} frames per second: must be above 0"
         )));
     }
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let file = PositionedFile::open(path)?;
     let mut magic = [0; 12];
-    match read_at(&file, 0, &mut magic) {
-        Ok(()) if &magic == pc2::MAGIC => pc2::open(path, file, source_fps, remarks),
-        Err(e) if e.kind() != io::ErrorKind::UnexpectedEof => Err(Error::io(path, e)),
-        _ if path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("pc2")) =>
-        {
-            Err(Error::malformed(
-                path,
-                "not a PC2 file: it must start with POINTCACHE2",
-                "byte 0",
-            ))
-        }
-        _ => mdd::open(path, file, source_fps, remarks),
+    let length = file.length().min(12) as usize;
+    file.read_exact(0, &mut magic[..length])?;
+    if &magic == pc2::MAGIC {
+        pc2::open(file, source_fps, remarks)
+    } else if path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("pc2"))
+    {
+        let what = "not a PC2 file: it must start with POINTCACHE2";
+        Err(Error::malformed(path, what, "byte 0"))
+    } else {
+        mdd::open(file, source_fps, remarks)
     }
 }
 
 /// Checks that `frames` frames of `points` points fit between `offset` and the file's end, and makes them a channel.
 pub(super) fn channel(
-    path: &Path,
-    file: File,
+    file: PositionedFile,
     layout: Layout,
     sampling: TimeSampling,
     remarks: &mut Vec<Remark>,
@@ -57,10 +53,12 @@ pub(super) fn channel(
         frames,
         ..
     } = layout;
+    let path = file.path().to_path_buf();
+    let path = path.as_path();
     if frames == 0 {
         return Err(Error::malformed(path, "no frames", "header"));
     }
-    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let size = file.length();
     let frame_bytes = points * 12; // both below 2^31: no overflow
     let needed = frame_bytes
         .checked_mul(frames)
@@ -81,11 +79,7 @@ pub(super) fn channel(
             "there are bytes after the last frame; they were left out",
         ));
     }
-    let samples = Samples {
-        path: path.into(),
-        file,
-        layout,
-    };
+    let samples = Samples { file, layout };
     Ok(PointCache {
         path: path.into(),
         points,
@@ -102,8 +96,7 @@ pub(super) struct Layout {
 }
 
 struct Samples {
-    path: PathBuf,
-    file: File,
+    file: PositionedFile,
     layout: Layout,
 }
 
@@ -127,8 +120,7 @@ impl Source<[f32; 3]> for Samples {
         while done < points {
             let n = (points - done).min(BLOCK / 12);
             let bytes = &mut block[..n * 12];
-            read_at(&self.file, start + done as u64 * 12, bytes)
-                .map_err(|e| Error::io(&self.path, e))?;
+            self.file.read_exact(start + done as u64 * 12, bytes)?;
             let value = |b: &[u8]| {
                 let b = [b[0], b[1], b[2], b[3]];
                 if self.layout.big_endian {
@@ -150,24 +142,3 @@ impl Source<[f32; 3]> for Samples {
 
 /// Bytes read at once; a multiple of a point's 12, small enough for the cache.
 const BLOCK: usize = 12 << 14;
-
-/// Fills `out` from `offset`, without moving a file position that others share.
-#[cfg(unix)]
-pub(super) fn read_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, out, offset)
-}
-
-/// Fills `out` from `offset`.
-#[cfg(windows)]
-pub(super) fn read_at(file: &File, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
-    while !out.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, out, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            n => {
-                out = &mut out[n..];
-                offset += n as u64;
-            }
-        }
-    }
-    Ok(())
-}

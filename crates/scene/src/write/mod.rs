@@ -1,6 +1,10 @@
-//! Writers, for taking a decoded file back to a content tool.
+//! Writers, for taking a decoded file back to a content tool. Each writes to a temporary file first.
 
 pub mod alembic;
+mod corners;
+pub mod glb;
+pub mod obj;
+mod polygon;
 mod temporary;
 
 pub(crate) use temporary::Temporary;

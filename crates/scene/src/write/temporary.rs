@@ -33,7 +33,12 @@ impl Temporary {
                 NUMBER.fetch_add(1, Relaxed)
             ));
             let own = target.with_file_name(own);
-            match OpenOptions::new().write(true).create_new(true).open(&own) {
+            match OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(&own)
+            {
                 Ok(file) => {
                     return Ok(Temporary {
                         file,
@@ -54,7 +59,7 @@ impl Temporary {
         &self.target
     }
 
-    /// To write to it.
+    /// To write to it, and to read again what was written.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -1,0 +1,99 @@
+//! Attributes of a mesh at one time, corner by corner, whatever their scope.
+
+use crate::read::{Plain, identity};
+use crate::sample::{Faces, Mix, Values, attribute_at, held};
+use crate::{Attribute, Error, Identity, Mesh, Scope};
+use std::collections::HashMap;
+
+/// An attribute's values at one time.
+pub(crate) struct PerCorner<T> {
+    pub scope: Scope,
+    values: Values<T>,
+}
+
+impl<T: Mix + Default> PerCorner<T> {
+    /// Reads `attribute` at `time`.
+    pub fn read(attribute: &Attribute<T>, mesh: &Mesh, time: f64) -> Result<PerCorner<T>, Error> {
+        let mut values = Values {
+            values: Vec::new(),
+            indices: None,
+        };
+        attribute_at(attribute, mesh, time, &mut values)?;
+        Ok(PerCorner {
+            scope: attribute.scope,
+            values,
+        })
+    }
+
+    /// The value at a corner of `face` that lies on `point`, or `None` where the file has too few of them.
+    pub fn at(&self, point: usize, face: usize, corner: usize) -> Option<T> {
+        let element = match self.scope {
+            Scope::Constant => 0,
+            Scope::Uniform => face,
+            Scope::Varying | Scope::Vertex => point,
+            Scope::FaceVarying => corner,
+        };
+        let value = match &self.values.indices {
+            Some(indices) => *indices.get(element)? as usize,
+            None => element,
+        };
+        self.values.values.get(value).copied()
+    }
+
+    /// Equal for equal content.
+    pub fn identity(&self) -> Identity
+    where
+        T: Plain,
+    {
+        let indices = self.values.indices.as_ref().map_or(0, |i| identity(i));
+        identity(&self.values.values) ^ indices.rotate_left(1)
+    }
+
+    /// True where two corners of one point can differ.
+    pub fn splits(&self) -> bool {
+        matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
+    }
+}
+
+/// Numbers of distinct values, in order of appearance.
+pub(crate) struct Distinct<T, K> {
+    numbers: HashMap<K, u32>,
+    /// The values.
+    pub list: Vec<T>,
+}
+
+impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
+    /// Empty.
+    pub fn new() -> Distinct<T, K> {
+        Distinct {
+            numbers: HashMap::new(),
+            list: Vec::new(),
+        }
+    }
+    /// The number of the value that has this key.
+    pub fn number(&mut self, key: K, value: T) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.list.push(value);
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// For each face the number of the first face set that it is in.
+pub(crate) fn set_of_faces(
+    mesh: &Mesh,
+    faces: &Faces,
+    time: f64,
+) -> Result<Vec<Option<u32>>, Error> {
+    let mut out = vec![None; faces.counts.len()];
+    let mut list = Vec::new();
+    for (number, set) in mesh.face_sets.iter().enumerate() {
+        held(&set.faces, mesh, time, &mut list)?;
+        for &face in &list {
+            if let Some(slot) = usize::try_from(face).ok().and_then(|f| out.get_mut(f)) {
+                slot.get_or_insert(number as u32);
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,300 @@
+//! The binary chunk: written to disk as it grows, with the accessors that describe it.
+
+use crate::Error;
+use crate::write::Temporary;
+use gltf_json::accessor::{
+    Accessor, ComponentType, GenericComponentType, IndexComponentType, Type, sparse,
+};
+use gltf_json::buffer::{Buffer, Target, View};
+use gltf_json::validation::Checked::Valid;
+use gltf_json::validation::USize64;
+use gltf_json::{Index, Root};
+use std::io::{Seek, Write};
+use std::path::Path;
+
+/// Leaves room for the JSON beside it: a .glb as a whole is below 4 GiB, too.
+const MOST_BYTES: u64 = u32::MAX as u64 - (256 << 20);
+
+/// Bytes that are written at once.
+const FLUSH: usize = 1 << 20;
+
+/// What an accessor's values are for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Use {
+    Vertices,
+    Indices,
+    Animation,
+}
+
+/// The document and its only buffer.
+pub(super) struct Document {
+    pub root: Root,
+    file: Temporary,
+    length: u64,
+    /// The last bytes, not yet in the file.
+    pending: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Document {
+    pub fn create(target: &Path) -> Result<Document, Error> {
+        Ok(Document {
+            root: Root::default(),
+            file: Temporary::create(target)?,
+            length: 0,
+            pending: Vec::new(),
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Vectors, or numbers where `N` is 1. `bounds`: with min and max, as positions and key times need.
+    pub fn floats<const N: usize>(
+        &mut self,
+        values: &[[f32; N]],
+        purpose: Use,
+        bounds: bool,
+    ) -> Result<Index<Accessor>, Error> {
+        self.bytes.clear();
+        self.bytes
+            .extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
+        let view = self.view(purpose)?;
+        let (low, high) = bounds_of(values.iter().copied());
+        let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, kind(N));
+        if bounds {
+            (accessor.min, accessor.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
+        }
+        Ok(Index::push(&mut self.root.accessors, accessor))
+    }
+
+    /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set.
+    pub fn one_hot(
+        &mut self,
+        rows: &[Option<u32>],
+        columns: usize,
+    ) -> Result<Index<Accessor>, Error> {
+        let asked = (rows.len() as u64)
+            .saturating_mul(columns as u64)
+            .saturating_mul(4);
+        self.check(asked)?;
+        self.bytes.clear();
+        self.bytes.resize(asked as usize, 0);
+        for (row, column) in rows.iter().enumerate() {
+            if let Some(column) = column {
+                let at = (row * columns + *column as usize) * 4;
+                self.bytes[at..at + 4].copy_from_slice(&1f32.to_le_bytes());
+            }
+        }
+        let view = self.view(Use::Animation)?;
+        let accessor = accessor(
+            Some(view),
+            rows.len() * columns,
+            ComponentType::F32,
+            Type::Scalar,
+        );
+        Ok(Index::push(&mut self.root.accessors, accessor))
+    }
+
+    /// Triangle corners; 16 bit where the vertices allow (65,535 itself is reserved).
+    pub fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index<Accessor>, Error> {
+        self.bytes.clear();
+        let kind = self.put_indices(indices, vertices);
+        let view = self.view(Use::Indices)?;
+        Ok(Index::push(
+            &mut self.root.accessors,
+            accessor(Some(view), indices.len(), kind, Type::Scalar),
+        ))
+    }
+
+    /// Differences of a morph target: only those that are not zero where that is smaller.
+    pub fn deltas(&mut self, deltas: &[[f32; 3]]) -> Result<Index<Accessor>, Error> {
+        let moved: Vec<u32> = (0..deltas.len() as u32)
+            .filter(|&i| deltas[i as usize] != [0.0; 3])
+            .collect();
+        let index = if deltas.len() <= 0xffff { 2 } else { 4 };
+        if moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
+            return self.floats(deltas, Use::Vertices, true);
+        }
+        let (low, high) = bounds_of(deltas.iter().copied());
+        let mut out = accessor(None, deltas.len(), ComponentType::F32, Type::Vec3);
+        (out.min, out.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
+        // No view and nothing sparse: all zero.
+        if !moved.is_empty() {
+            self.bytes.clear();
+            let kind = self.put_indices(&moved, deltas.len());
+            let indices = self.view(Use::Animation)?;
+            self.bytes.clear();
+            self.bytes.extend(
+                moved
+                    .iter()
+                    .flat_map(|&i| deltas[i as usize])
+                    .flat_map(f32::to_le_bytes),
+            );
+            let values = self.view(Use::Animation)?;
+            out.sparse = Some(sparse::Sparse {
+                count: USize64::from(moved.len()),
+                indices: sparse::Indices {
+                    buffer_view: indices,
+                    byte_offset: USize64(0),
+                    component_type: Valid(IndexComponentType(kind)),
+                    extensions: None,
+                    extras: Default::default(),
+                },
+                values: sparse::Values {
+                    buffer_view: values,
+                    byte_offset: USize64(0),
+                    extensions: None,
+                    extras: Default::default(),
+                },
+                extensions: None,
+                extras: Default::default(),
+            });
+        }
+        Ok(Index::push(&mut self.root.accessors, out))
+    }
+
+    fn put_indices(&mut self, indices: &[u32], vertices: usize) -> ComponentType {
+        if vertices <= 0xffff {
+            self.bytes
+                .extend(indices.iter().flat_map(|&i| (i as u16).to_le_bytes()));
+            ComponentType::U16
+        } else {
+            self.bytes
+                .extend(indices.iter().flat_map(|&i| i.to_le_bytes()));
+            ComponentType::U32
+        }
+    }
+
+    fn check(&self, more: u64) -> Result<(), Error> {
+        let asked = self.length.saturating_add(more);
+        if asked > MOST_BYTES {
+            let what = "bytes in a .glb, which cannot hold 4 GiB; write .abc instead";
+            return Err(Error::limit(self.file.target(), what, asked, MOST_BYTES));
+        }
+        Ok(())
+    }
+
+    /// Appends `self.bytes`, aligned to 4.
+    fn view(&mut self, purpose: Use) -> Result<Index<View>, Error> {
+        self.check(self.bytes.len() as u64 + 3)?;
+        let length = self.bytes.len();
+        let offset = self.length;
+        self.bytes.resize(length.next_multiple_of(4), 0);
+        self.pending.extend_from_slice(&self.bytes);
+        if self.pending.len() >= FLUSH {
+            self.flush()?;
+        }
+        self.length += self.bytes.len() as u64;
+        let view = View {
+            buffer: Index::new(0),
+            byte_length: USize64::from(length),
+            byte_offset: Some(USize64(offset)),
+            byte_stride: None,
+            name: None,
+            target: match purpose {
+                Use::Vertices => Some(Valid(Target::ArrayBuffer)),
+                Use::Indices => Some(Valid(Target::ElementArrayBuffer)),
+                Use::Animation => None,
+            },
+            extensions: None,
+            extras: Default::default(),
+        };
+        Ok(Index::push(&mut self.root.buffer_views, view))
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let done = self.file.file().write_all(&self.pending);
+        done.map_err(|e| Error::io(self.file.target(), e))?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Puts header, JSON and binary chunk together.
+    pub fn finish(mut self) -> Result<(), Error> {
+        if self.length > 0 {
+            self.root.buffers = vec![Buffer {
+                byte_length: USize64(self.length),
+                name: None,
+                uri: None,
+                extensions: None,
+                extras: Default::default(),
+            }];
+        }
+        let mut json = self
+            .root
+            .to_vec()
+            .map_err(|e| Error::misuse(format!("glTF: {e}")))?;
+        json.resize(json.len().next_multiple_of(4), b' ');
+        let binary = if self.length > 0 { 8 + self.length } else { 0 };
+        let total = 12 + 8 + json.len() as u64 + binary;
+        let total = u32::try_from(total).map_err(|_| {
+            Error::limit(
+                self.file.target(),
+                "bytes in a .glb; write .abc instead",
+                total,
+                u32::MAX.into(),
+            )
+        })?;
+        self.flush()?;
+        let mut head = b"glTF".to_vec();
+        let word = |head: &mut Vec<u8>, value: u32| head.extend(value.to_le_bytes());
+        word(&mut head, 2);
+        word(&mut head, total);
+        word(&mut head, json.len() as u32);
+        head.extend(b"JSON");
+        head.extend(json);
+        if self.length > 0 {
+            word(&mut head, self.length as u32);
+            head.extend(b"BIN\0");
+        }
+        let out = Temporary::create(self.file.target())?;
+        let assemble = || -> std::io::Result<()> {
+            out.file().write_all(&head)?;
+            self.file.file().rewind()?;
+            std::io::copy(&mut self.file.file(), &mut out.file())?;
+            Ok(())
+        };
+        assemble().map_err(|e| Error::io(out.target(), e))?;
+        out.keep()
+    }
+}
+
+fn kind(components: usize) -> Type {
+    match components {
+        1 => Type::Scalar,
+        2 => Type::Vec2,
+        3 => Type::Vec3,
+        _ => Type::Vec4,
+    }
+}
+
+fn bounds_of<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> ([f32; N], [f32; N]) {
+    let mut bounds = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
+    for value in values {
+        for ((low, high), v) in bounds.0.iter_mut().zip(&mut bounds.1).zip(value) {
+            (*low, *high) = (low.min(v), high.max(v));
+        }
+    }
+    bounds
+}
+
+fn accessor(
+    view: Option<Index<View>>,
+    count: usize,
+    component: ComponentType,
+    kind: Type,
+) -> Accessor {
+    Accessor {
+        buffer_view: view,
+        byte_offset: view.map(|_| USize64(0)),
+        count: USize64::from(count),
+        component_type: Valid(GenericComponentType(component)),
+        extensions: None,
+        extras: Default::default(),
+        type_: Valid(kind),
+        min: None,
+        max: None,
+        name: None,
+        normalized: false,
+        sparse: None,
+    }
+}

@@ -1,0 +1,251 @@
+//! A folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs, normals and
+//! materials by name.
+
+use super::Temporary;
+use super::corners::{Distinct, PerCorner, set_of_faces};
+use super::polygon::usable;
+use crate::sample::{Faces, World, faces_at, positions_at};
+use crate::{Error, Mesh, Placed, Remark, Scene, Winding};
+use glam::{DMat3, DMat4, DVec3};
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Writes `folder/NAME.0001.obj` and so on, NAME being the folder's. The folder is made if it is not there; each file
+/// is complete or absent. `progress` is told how many frames of how many are done.
+pub fn write(
+    folder: &Path,
+    scene: &Scene,
+    times: &[f64],
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Remark>, Error> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    let name = folder
+        .canonicalize()
+        .ok()
+        .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()));
+    let name = name.unwrap_or_else(|| "frame".into());
+    let placed = scene.expand()?;
+    let names = object_names(&placed);
+    let mut world = World::new(scene, &placed)?;
+    let digits = times.len().to_string().len().max(4);
+    let mut remarks = BTreeSet::new();
+    let mut frame = Frame::default();
+    for (i, &time) in times.iter().enumerate() {
+        world.evaluate(time)?;
+        frame.start();
+        for (p, object) in placed.iter().enumerate() {
+            if let Some(mesh) = scene.nodes[object.node].mesh
+                && world.visible[p]
+            {
+                frame.mesh(
+                    &names[p],
+                    &scene.meshes[mesh],
+                    &world.matrix[p],
+                    time,
+                    &object.path,
+                    &mut remarks,
+                )?;
+            }
+        }
+        let file = Temporary::create(&folder.join(format!("{name}.{:0digits$}.obj", i + 1)))?;
+        let mut out = file.file();
+        out.write_all(frame.text.as_bytes())
+            .map_err(|e| Error::io(file.target(), e))?;
+        file.keep()?;
+        progress(i + 1, times.len());
+    }
+    Ok(remarks.into_iter().collect())
+}
+
+/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here.
+fn object_names(placed: &[Placed]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let name = |p: &Placed| {
+        let clean = |c: char| if c == '/' || c.is_control() { '_' } else { c };
+        let mut name: String = p.path.trim_start_matches('/').chars().map(clean).collect();
+        while !seen.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    };
+    placed.iter().map(name).collect()
+}
+
+/// The text of one file, and how many values of each kind stand in it so far.
+#[derive(Default)]
+struct Frame {
+    text: String,
+    points: u32,
+    uvs: u32,
+    normals: u32,
+}
+
+impl Frame {
+    fn start(&mut self) {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        text.push_str("# meshreel\n");
+        *self = Frame {
+            text,
+            ..Frame::default()
+        };
+    }
+
+    fn mesh(
+        &mut self,
+        name: &str,
+        mesh: &Mesh,
+        matrix: &DMat4,
+        time: f64,
+        path: &str,
+        remarks: &mut BTreeSet<Remark>,
+    ) -> Result<(), Error> {
+        let mut positions = Vec::new();
+        let mut faces = Faces::default();
+        positions_at(mesh, time, &mut positions)?;
+        faces_at(mesh, time, &mut faces)?;
+        let usable = usable(&faces, positions.len());
+        if usable.broken > 0 {
+            remarks.insert(Remark::new(
+                path,
+                "faces that refer to points that are not there were left out",
+            ));
+        }
+        if mesh.uvs.len() > 1 {
+            remarks.insert(Remark::new(
+                path,
+                "OBJ holds one uv set; the others were left out",
+            ));
+        }
+        let colours = mesh
+            .colours
+            .first()
+            .map(|a| PerCorner::read(a, mesh, time))
+            .transpose()?;
+        let colours = colours.filter(|c| {
+            let whole = !c.splits() && mesh.colours.len() == 1;
+            if !whole {
+                remarks.insert(Remark::new(
+                    path,
+                    "OBJ holds one colour per point; other colours were left out",
+                ));
+            }
+            !c.splits()
+        });
+        let out = &mut self.text;
+        let _ = writeln!(out, "o {name}");
+        for (i, p) in positions.iter().enumerate() {
+            let p = matrix.transform_point3(DVec3::from_array(p.map(f64::from)));
+            let (x, y, z) = (p.x as f32, p.y as f32, p.z as f32);
+            match colours.as_ref().map(|c| c.at(i, 0, 0).unwrap_or([1.0; 4])) {
+                None => line(out, "v", &[x, y, z]),
+                Some([r, g, b, _]) => line(out, "v", &[x, y, z, r, g, b]),
+            }
+        }
+
+        // Values per corner of the usable faces, each distinct one written once.
+        let uvs = mesh
+            .uvs
+            .first()
+            .map(|a| PerCorner::read(a, mesh, time))
+            .transpose()?;
+        let normals = mesh
+            .normals
+            .as_ref()
+            .map(|a| PerCorner::read(a, mesh, time))
+            .transpose()?;
+        let mut uv_list: Distinct<[f32; 2], [u32; 2]> = Distinct::new();
+        let mut normal_list: Distinct<[f32; 3], [u32; 3]> = Distinct::new();
+        let mut uv_corners = Vec::new();
+        let mut normal_corners = Vec::new();
+        for &(face, first, count) in &usable.list {
+            for corner in first..first + count {
+                let point = faces.indices[corner as usize] as usize;
+                if let Some(uvs) = &uvs {
+                    let value = uvs
+                        .at(point, face as usize, corner as usize)
+                        .unwrap_or_default();
+                    uv_corners.push(uv_list.number(value.map(f32::to_bits), value));
+                }
+                if let Some(normals) = &normals {
+                    let value = normals
+                        .at(point, face as usize, corner as usize)
+                        .unwrap_or_default();
+                    normal_corners.push(normal_list.number(value.map(f32::to_bits), value));
+                }
+            }
+        }
+        uv_list.list.iter().for_each(|v| line(out, "vt", v));
+        let turn = normal_matrix(matrix);
+        for n in &normal_list.list {
+            let n = (turn * DVec3::from_array(n.map(f64::from))).normalize_or_zero();
+            line(out, "vn", &[n.x as f32, n.y as f32, n.z as f32]);
+        }
+
+        let sets = set_of_faces(mesh, &faces, time)?;
+        // A mirroring transform turns faces round; so does the other winding.
+        let reverse = (matrix.determinant() < 0.0) != (mesh.winding == Winding::Clockwise);
+        let mut current = None;
+        let mut corner = 0;
+        for &(face, first, count) in &usable.list {
+            let set = sets[face as usize];
+            if !mesh.face_sets.is_empty() && current != Some(set) {
+                let name = set.map_or("none", |s| &mesh.face_sets[s as usize].name);
+                let _ = writeln!(out, "usemtl {}", name.replace(char::is_control, "_"));
+                current = Some(set);
+            }
+            out.push('f');
+            for k in 0..count {
+                // The first corner stays the first.
+                let k = if reverse { (count - k) % count } else { k };
+                let point = self.points + 1 + faces.indices[(first + k) as usize] as u32;
+                let at = corner + k as usize;
+                let uv = uv_corners.get(at).map(|u| self.uvs + 1 + u);
+                let normal = normal_corners.get(at).map(|n| self.normals + 1 + n);
+                let _ = match (uv, normal) {
+                    (None, None) => write!(out, " {point}"),
+                    (Some(uv), None) => write!(out, " {point}/{uv}"),
+                    (None, Some(normal)) => write!(out, " {point}//{normal}"),
+                    (Some(uv), Some(normal)) => write!(out, " {point}/{uv}/{normal}"),
+                };
+            }
+            out.push('\n');
+            corner += count as usize;
+        }
+        self.points += positions.len() as u32;
+        self.uvs += uv_list.list.len() as u32;
+        self.normals += normal_list.list.len() as u32;
+        Ok(())
+    }
+}
+
+/// Cofactors of the linear part: turns normals right under any scale, also where there is no inverse.
+fn normal_matrix(m: &DMat4) -> DMat3 {
+    let m = DMat3::from_mat4(*m);
+    let cofactors = DMat3::from_cols(
+        m.y_axis.cross(m.z_axis),
+        m.z_axis.cross(m.x_axis),
+        m.x_axis.cross(m.y_axis),
+    );
+    if m.determinant() < 0.0 {
+        -cofactors
+    } else {
+        cofactors
+    }
+}
+
+/// Shortest digits that give the same f32 back.
+fn line(out: &mut String, keyword: &str, values: &[f32]) {
+    out.push_str(keyword);
+    for &v in values {
+        let plain = v == 0.0 || (1e-5..1e9).contains(&v.abs()) || !v.is_finite();
+        let _ = if plain {
+            write!(out, " {v}")
+        } else {
+            write!(out, " {v:e}")
+        };
+    }
+    out.push('\n');
+}
