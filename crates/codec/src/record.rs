@@ -345,24 +345,40 @@ fn put_f64(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Why a description was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The bytes are not what [`encode`] writes.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// A mesh is kept in a way that this version does not know.
+    #[error("description: unknown {what} {id}")]
+    Unknown {
+        /// "method" or "codec".
+        what: &'static str,
+        /// Its number.
+        id: u8,
+    },
+}
+
 /// Reads a description. Checks everything that can be checked here: parents before children, mesh numbers, word sizes, components, levels,
 /// material ranges within the indices, finite numbers, UTF-8, nothing left over.
-pub fn decode(bytes: &[u8]) -> Result<Description, Corrupt> {
+pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     let mut c = Cursor::new(bytes);
     if c.u8()? != LAYOUT {
-        return Err(Corrupt("description: unknown layout"));
+        return Err(Corrupt("description: unknown layout").into());
     }
     let (generator, options) = (text(&mut c)?, text(&mut c)?);
     let unit = c.u8()?;
     if unit > 4 {
-        return Err(Corrupt("description: unknown unit"));
+        return Err(Corrupt("description: unknown unit").into());
     }
     let (fps, period) = (amount(&mut c)?, amount(&mut c)?);
     let mesh_count = c.varint()?;
     let nodes = list(&mut c, MIN_NODE, |c, at| decode_node(c, at, mesh_count))?;
     let meshes = items(&mut c, mesh_count, MIN_MESH, |c, _| decode_mesh(c))?;
     if c.left() != 0 {
-        return Err(Corrupt("description: bytes left over"));
+        return Err(Corrupt("description: bytes left over").into());
     }
     Ok(Description {
         generator,
@@ -417,22 +433,25 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
     })
 }
 
-fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Corrupt> {
+fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     let path = text(c)?;
     let method = match c.u8()? {
         0 => Method::Static,
         1 => Method::Soft,
         4 => Method::Fluid,
-        _ => return Err(Corrupt("description: unknown method")),
+        id => return Err(Refused::Unknown { what: "method", id }),
     };
     let codec = c.u8()?;
     if codec != CODEC_CLASSIC {
-        return Err(Corrupt("description: unknown codec"));
+        return Err(Refused::Unknown {
+            what: "codec",
+            id: codec,
+        });
     }
     let has_table = flag(c)?;
     let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
     if indices % 3 != 0 {
-        return Err(Corrupt("description: indices are not three per triangle"));
+        return Err(Corrupt("description: indices are not three per triangle").into());
     }
     let mut bounds = [0.0; 6];
     for value in &mut bounds {
@@ -448,7 +467,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Corrupt> {
             .skip(1)
             .any(|s| s.semantic == Semantic::Position)
     {
-        return Err(Corrupt("description: positions are the first stream"));
+        return Err(Corrupt("description: positions are the first stream").into());
     }
     let materials = list(c, MIN_MATERIAL, |c, _| {
         let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
@@ -541,14 +560,14 @@ fn list<'a, T>(
     items(c, count, least, item)
 }
 
-fn items<'a, T>(
+fn items<'a, T, E: From<Corrupt>>(
     c: &mut Cursor<'a>,
     count: u32,
     least: usize,
-    mut item: impl FnMut(&mut Cursor<'a>, u32) -> Result<T, Corrupt>,
-) -> Result<Vec<T>, Corrupt> {
+    mut item: impl FnMut(&mut Cursor<'a>, u32) -> Result<T, E>,
+) -> Result<Vec<T>, E> {
     if count as usize > c.left() / least {
-        return Err(Corrupt("description: more items than bytes"));
+        return Err(Corrupt("description: more items than bytes").into());
     }
     let mut all = Vec::with_capacity(count as usize);
     for at in 0..count {
@@ -799,7 +818,7 @@ mod tests {
         put_varint(u32::MAX, &mut bytes);
         assert_eq!(
             decode(&bytes),
-            Err(Corrupt("description: more items than bytes"))
+            Err(Corrupt("description: more items than bytes").into())
         );
     }
 
