@@ -1,1 +1,49 @@
-//! x
+//! The runtime of meshreel: opens `.reel` files and gives their frames.
+//!
+//! [`Reel`] is an open file, [`FrameDecoder`] decodes its frames in any order into memory it allocated once, and
+//! [`MeshView`] writes them as floats into the caller's buffers or lends the quantized levels for a GPU. Any bytes can
+//! be opened: what is wrong with them is an [`Error`] and never a panic, and [`Limits`] bound what they may ask for.
+//!
+//! ```no_run
+//! use meshreel::{FrameDecoder, Limits, Reel};
+//!
+//! # fn main() -> Result<(), meshreel::Error> {
+//! let reel = Reel::open("flag.reel", &Limits::default())?;
+//! let mut decoder = FrameDecoder::new(&reel)?;
+//! let mut positions = Vec::new();
+//! for frame in 0..reel.frame_count() {
+//!     decoder.decode(frame)?;
+//!     for (node, record) in reel.description().nodes.iter().enumerate() {
+//!         let Some(mesh) = record.mesh.filter(|_| decoder.visible(node)) else {
+//!             continue;
+//!         };
+//!         let mesh = decoder.mesh(mesh as usize);
+//!         positions.resize(3 * mesh.vertex_count(), 0.0);
+//!         mesh.positions_into(&mut positions)?;
+//!         let world = decoder.world(node);
+//!         // draw(reel.time(frame), world, mesh.indices(), &positions);
+//!         # let _ = world;
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod decode;
+mod error;
+mod fluid;
+mod matrix;
+mod mesh;
+mod open;
+mod statics;
+mod words;
+
+pub use decode::FrameDecoder;
+pub use error::Error;
+pub use mesh::{MeshView, Range};
+pub use meshreel_codec::record;
+pub use meshreel_codec::source_map::SourceMap;
+pub use meshreel_codec::transform::Transform;
+pub use meshreel_format as format;
+pub use open::{Limits, Reel, kind};
+pub use words::Levels;

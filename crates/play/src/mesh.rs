@@ -1,0 +1,195 @@
+//! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
+
+use crate::Error;
+use crate::words::{Levels, Words};
+use meshreel_codec::quantize::{self, Axis};
+use meshreel_codec::record::{MeshRecord, Semantic};
+use meshreel_codec::{octahedral, qtangent};
+
+/// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    /// First index.
+    pub first: u32,
+    /// Number of indices, three per triangle.
+    pub count: u32,
+}
+
+/// One mesh in one frame. Valid until the decoder moves on.
+#[derive(Clone, Copy)]
+pub struct MeshView<'a> {
+    pub(crate) record: &'a MeshRecord,
+    pub(crate) vertices: u32,
+    pub(crate) source_points: u32,
+    pub(crate) indices: &'a [u32],
+    pub(crate) materials: &'a [Range],
+    /// Static streams, bases of animated ones, or the fluid's streams.
+    pub(crate) streams: &'a [Words],
+    /// Per stream its place among the frame's streams, and those. A stream without a place is in `streams`.
+    pub(crate) animated: Option<(&'a [u32], &'a [Words])>,
+}
+
+impl<'a> MeshView<'a> {
+    /// What the description says.
+    pub fn record(&self) -> &'a MeshRecord {
+        self.record
+    }
+    /// Vertices of this frame. 0 for a fluid mesh that is nowhere shown.
+    pub fn vertex_count(&self) -> usize {
+        self.vertices as usize
+    }
+    /// Points of the source mesh in this frame.
+    pub fn source_points(&self) -> u32 {
+        self.source_points
+    }
+    /// Three per triangle, counter-clockwise seen from outside, ordered for a vertex cache.
+    pub fn indices(&self) -> &'a [u32] {
+        self.indices
+    }
+    /// Ranges of the record's materials, in its order.
+    pub fn materials(&self) -> &'a [Range] {
+        self.materials
+    }
+    /// Number of a stream in the record.
+    pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
+        let streams = &self.record.streams;
+        streams
+            .iter()
+            .position(|s| s.semantic == semantic && s.set == set)
+    }
+    /// Whether [`MeshView::normals_into`] has something to give.
+    pub fn has_normals(&self) -> bool {
+        self.has_tangents() || self.find(Semantic::Normal, 0).is_some()
+    }
+    /// Whether [`MeshView::tangents_into`] has something to give.
+    pub fn has_tangents(&self) -> bool {
+        self.find(Semantic::QTangent, 0).is_some()
+    }
+
+    /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize; what they
+    /// mean is in `record().streams[stream]`. Panics where there is no such stream.
+    pub fn levels(&self, stream: usize) -> Levels<'a> {
+        let of_frame = self
+            .animated
+            .and_then(|(places, streams)| streams.get(places[stream] as usize));
+        let components = self.record.streams[stream].semantic.components();
+        let words = of_frame.unwrap_or(&self.streams[stream]);
+        words.levels(components * self.vertex_count())
+    }
+
+    /// Object-space positions, xyz per vertex.
+    pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Position, 0, "positions", out)
+    }
+    /// Texture coordinates, uv per vertex.
+    pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Uv, set, "uvs", out)
+    }
+    /// Colours, rgba per vertex.
+    pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Colour, set, "colours", out)
+    }
+
+    /// Unit normals, xyz per vertex, from whichever stream has them.
+    pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        if let Some(stream) = self.find(Semantic::QTangent, 0) {
+            let bits = self.bits(stream);
+            return self.each(stream, "normals", out, |q: [u16; 4], out: &mut [f32; 3]| {
+                *out = qtangent::decode(q, bits).normal;
+            });
+        }
+        let stream = self.stream(Semantic::Normal, 0, "normals")?;
+        let bits = self.bits(stream);
+        self.each(stream, "normals", out, |o: [u16; 2], out: &mut [f32; 3]| {
+            *out = octahedral::decode(o, bits);
+        })
+    }
+
+    /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+    pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
+        let bits = self.bits(stream);
+        self.each(
+            stream,
+            "tangents",
+            out,
+            |q: [u16; 4], out: &mut [f32; 4]| {
+                let frame = qtangent::decode(q, bits);
+                let [x, y, z] = frame.tangent;
+                *out = [x, y, z, frame.sign];
+            },
+        )
+    }
+
+    fn bits(&self, stream: usize) -> u32 {
+        u32::from(self.record.streams[stream].bits)
+    }
+
+    fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
+        self.find(semantic, set)
+            .ok_or_else(|| Error::misuse(format!("mesh {} has no {name} {set}", self.record.path)))
+    }
+
+    fn check(&self, out: &[f32], components: usize, name: &str) -> Result<(), Error> {
+        let want = components * self.vertex_count();
+        if out.len() == want {
+            return Ok(());
+        }
+        Err(Error::misuse(format!(
+            "{name} of mesh {} need a buffer of {want} floats, not {}",
+            self.record.path,
+            out.len()
+        )))
+    }
+
+    fn lattice_into(
+        &self,
+        semantic: Semantic,
+        set: u8,
+        name: &str,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let stream = self.stream(semantic, set, name)?;
+        self.check(out, semantic.components(), name)?;
+        let axes: &[Axis] = &self.record.streams[stream].axes;
+        match self.levels(stream) {
+            Levels::U8(levels) => quantize::dequantize(axes, levels, out),
+            Levels::U16(levels) => quantize::dequantize(axes, levels, out),
+            Levels::U32(levels) => quantize::dequantize(axes, levels, out),
+        }
+        Ok(())
+    }
+
+    /// `convert` on the `N` levels of each vertex.
+    fn each<const N: usize, const M: usize>(
+        &self,
+        stream: usize,
+        name: &str,
+        out: &mut [f32],
+        convert: impl Fn([u16; N], &mut [f32; M]),
+    ) -> Result<(), Error> {
+        self.check(out, M, name)?;
+        let (out, _) = out.as_chunks_mut::<M>();
+        match self.levels(stream) {
+            Levels::U8(levels) => each_vertex(levels, out, u16::from, convert),
+            Levels::U16(levels) => each_vertex(levels, out, |w| w, convert),
+            // The description allows at most 16 bits here, but the words of a damaged frame can hold anything.
+            Levels::U32(levels) => each_vertex(levels, out, |w| w as u16, convert),
+        }
+        Ok(())
+    }
+}
+
+fn each_vertex<W: Copy, const N: usize, const M: usize>(
+    levels: &[W],
+    out: &mut [[f32; M]],
+    widen: impl Fn(W) -> u16,
+    convert: impl Fn([u16; N], &mut [f32; M]),
+) {
+    let vertices = out.len();
+    // Planes of equal length, so that the loop below has no bounds checks that matter.
+    for (vertex, out) in out.iter_mut().enumerate() {
+        let value = std::array::from_fn(|k| widen(levels[k * vertices + vertex]));
+        convert(value, out);
+    }
+}

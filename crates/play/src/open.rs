@@ -1,0 +1,505 @@
+//! A file, opened and checked: everything that the description and the tables say is compared here, once, with each
+//! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
+
+use crate::Error;
+use crate::statics::Statics;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::record::{self, Description, Location, MeshRecord, Method, Refused, Semantic};
+use meshreel_codec::source_map::{self, SourceMap};
+use meshreel_codec::transform::Transform;
+use meshreel_format::{ChunkEntry, FrameEntry, FrameKind, ReadAt, Reader};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Kinds of chunks. Part of the format.
+pub mod kind {
+    /// The description: one per file.
+    pub const DESCRIPTION: u16 = 1;
+    /// Indices.
+    pub const CONNECTIVITY: u16 = 2;
+    /// Static streams, bases of animated ones, predictor tables.
+    pub const VALUES: u16 = 3;
+    /// From vertices back to the source; may be stripped.
+    pub const SOURCE_MAP: u16 = 4;
+}
+
+/// Frames of each animated stream that a decoder keeps: two index frames and three between them.
+pub(crate) const SLOTS: u64 = 5;
+
+/// What a file may ask for. The defaults hold any sane asset; a server that opens strangers' files sets less.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Chunks and frames.
+    pub format: meshreel_format::Limits,
+    /// Sum of the vertices of all meshes.
+    pub max_vertices: u64,
+    /// Sum of nodes and meshes.
+    pub max_objects: u64,
+    /// Bytes that one decoder and the static data may take together.
+    pub max_memory: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            format: meshreel_format::Limits::default(),
+            max_vertices: 1 << 28,
+            max_objects: 1 << 24,
+            max_memory: 4 << 30,
+        }
+    }
+}
+
+/// An open file. Clones share it; it can be used from several threads.
+#[derive(Clone)]
+pub struct Reel {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    reader: Reader,
+    description: Description,
+    /// Index frames around each frame (itself, for an index frame).
+    groups: Vec<Group>,
+    memory: u64,
+    statics: Mutex<Option<Arc<Statics>>>,
+}
+
+/// The index frames at or before and at or after a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub before: usize,
+    pub after: usize,
+}
+
+impl Reel {
+    /// Opens and checks a file.
+    pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Reel, Error> {
+        let reader = Reader::open_path(path.as_ref(), &limits.format)?;
+        Reel::check(reader, limits)
+    }
+
+    /// Opens and checks bytes that lie elsewhere.
+    pub fn from_source(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Reel, Error> {
+        let reader = Reader::open(source, &limits.format)?;
+        Reel::check(reader, limits)
+    }
+
+    fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
+        let description = read_description(&reader, limits)?;
+        let groups = find_groups(reader.frames());
+        for mesh in &description.meshes {
+            check_mesh(reader.path(), mesh, reader.chunks())?;
+        }
+        let memory = check_limits(&description, &reader, limits)?;
+        Ok(Reel {
+            shared: Arc::new(Shared {
+                reader,
+                description,
+                groups,
+                memory,
+                statics: Mutex::new(None),
+            }),
+        })
+    }
+
+    /// The file's path; "(memory)" where the bytes came from elsewhere.
+    pub fn path(&self) -> &Path {
+        self.shared.reader.path()
+    }
+    /// Nodes, meshes, options.
+    pub fn description(&self) -> &Description {
+        &self.shared.description
+    }
+    /// The container, for tools that print what is in it.
+    pub fn reader(&self) -> &Reader {
+        &self.shared.reader
+    }
+    /// Number of frames; can be 0.
+    pub fn frame_count(&self) -> usize {
+        self.shared.reader.frames().len()
+    }
+    /// Frame table: times, kinds, sizes, world bounds.
+    pub fn frames(&self) -> &[FrameEntry] {
+        self.shared.reader.frames()
+    }
+    /// Chunk table.
+    pub fn chunks(&self) -> &[ChunkEntry] {
+        self.shared.reader.chunks()
+    }
+    /// Seconds of frame `frame`. Panics where there is none.
+    pub fn time(&self, frame: usize) -> f64 {
+        self.frames()[frame].time
+    }
+    /// Kind of frame `frame`. Panics where there is none.
+    pub fn frame_kind(&self, frame: usize) -> FrameKind {
+        self.frames()[frame].kind
+    }
+    /// World bounds of what is shown in frame `frame`: min xyz, max xyz. Panics where there is none.
+    pub fn frame_bounds(&self, frame: usize) -> [f32; 6] {
+        self.frames()[frame].bounds
+    }
+    /// Bytes of the whole file.
+    pub fn file_bytes(&self) -> u64 {
+        self.shared.reader.header().file_size
+    }
+    /// Compressed bytes of all frames.
+    pub fn frame_bytes(&self) -> u64 {
+        self.frames().iter().map(|f| u64::from(f.size)).sum()
+    }
+    /// Compressed bytes of all chunks of a kind (see [`kind`]).
+    pub fn chunk_bytes(&self, kind: u16) -> u64 {
+        let chunks = self.chunks().iter().filter(|c| c.kind == kind);
+        chunks.map(|c| u64::from(c.size)).sum()
+    }
+    /// Bytes that one decoder and the static data take together.
+    pub fn memory(&self) -> u64 {
+        self.shared.memory
+    }
+
+    /// Triangle indices of a mesh with fixed topology (empty for fluid ones: theirs come with each frame).
+    pub fn indices(&self, mesh: usize) -> Result<Vec<u32>, Error> {
+        self.mesh_record(mesh)?;
+        Ok(self.statics()?.meshes[mesh].indices.clone())
+    }
+
+    /// Where the vertices of a mesh come from; `None` where that was stripped or the mesh is fluid.
+    pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
+        let record = self.mesh_record(mesh)?;
+        if record.method == Method::Fluid || record.source_map.size == 0 {
+            return Ok(None);
+        }
+        let at = || format!("source map of {}", record.path);
+        let chunk = self.chunk(record.source_map.chunk, &mut Decompressor::new())?;
+        let bytes = slice(self.path(), &chunk, record.source_map, at)?;
+        let (map, used) =
+            source_map::decode(bytes).map_err(|c| Error::corrupt(self.path(), c, at()))?;
+        let fits = used == bytes.len()
+            && map.points == record.source_points
+            && map.vertex_point.len() == record.vertices as usize
+            && map.vertex_corner.len() == record.vertices as usize
+            && map.triangle_face.len() == record.indices as usize / 3
+            && map.vertex_point.iter().all(|&p| p < map.points)
+            && (map.vertex_corner.iter()).all(|&c| c == u32::MAX || c < map.corners)
+            && map.triangle_face.iter().all(|&f| f < map.faces);
+        if !fits {
+            return Err(Error::malformed(
+                self.path(),
+                "the map does not fit its mesh",
+                at(),
+            ));
+        }
+        Ok(Some(map))
+    }
+
+    /// The index frames around `frame`, which must exist.
+    pub(crate) fn group(&self, frame: usize) -> Group {
+        self.shared.groups[frame]
+    }
+
+    /// Static data of all meshes: read at the first call, shared afterwards.
+    pub(crate) fn statics(&self) -> Result<Arc<Statics>, Error> {
+        let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(statics) = &*held {
+            return Ok(statics.clone());
+        }
+        let statics = Arc::new(Statics::load(self)?);
+        *held = Some(statics.clone());
+        Ok(statics)
+    }
+
+    /// Content of a chunk, decompressed.
+    pub(crate) fn chunk(
+        &self,
+        chunk: u32,
+        decompressor: &mut Decompressor,
+    ) -> Result<Vec<u8>, Error> {
+        read_chunk(&self.shared.reader, chunk as usize, decompressor)
+    }
+
+    fn mesh_record(&self, mesh: usize) -> Result<&MeshRecord, Error> {
+        let meshes = &self.shared.description.meshes;
+        meshes
+            .get(mesh)
+            .ok_or_else(|| Error::misuse(format!("mesh {mesh} of {} does not exist", meshes.len())))
+    }
+}
+
+impl std::fmt::Debug for Reel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reel")
+            .field("path", &self.path())
+            .field("frames", &self.frame_count())
+            .field("meshes", &self.shared.description.meshes.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The part of a chunk's content that a location names.
+pub(crate) fn slice<'a>(
+    path: &Path,
+    content: &'a [u8],
+    location: Location,
+    at: impl Fn() -> String,
+) -> Result<&'a [u8], Error> {
+    if location.size == 0 {
+        return Ok(&[]);
+    }
+    let start = location.offset as usize;
+    start
+        .checked_add(location.size as usize)
+        .and_then(|end| content.get(start..end))
+        .ok_or_else(|| Error::malformed(path, "a location beyond its chunk", at()))
+}
+
+fn read_chunk(
+    reader: &Reader,
+    chunk: usize,
+    decompressor: &mut Decompressor,
+) -> Result<Vec<u8>, Error> {
+    let path = reader.path();
+    let at = || format!("chunk {chunk}");
+    let entry = reader
+        .chunks()
+        .get(chunk)
+        .ok_or_else(|| Error::malformed(path, "no such chunk", at()))?;
+    let mut bytes = Vec::new();
+    reader.read_chunk(chunk, &mut bytes)?;
+    let raw_size = Decompressor::raw_size(&bytes).map_err(|c| Error::corrupt(path, c, at()))?;
+    if raw_size != entry.raw_size as usize {
+        return Err(Error::malformed(
+            path,
+            "block and directory disagree on the size",
+            at(),
+        ));
+    }
+    let mut raw = vec![0; raw_size];
+    decompressor
+        .decompress(&bytes, &mut raw)
+        .map_err(|c| Error::corrupt(path, c, at()))?;
+    Ok(raw)
+}
+
+fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Error> {
+    let path = reader.path();
+    let mut found = (reader.chunks().iter().enumerate()).filter(|c| c.1.kind == kind::DESCRIPTION);
+    let (Some((chunk, entry)), None) = (found.next(), found.next()) else {
+        return Err(Error::malformed(
+            path,
+            "not exactly one description",
+            "the chunk table",
+        ));
+    };
+    // Its values in memory take several times its bytes (short records), so it may fill only a part.
+    let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
+    if asked > allowed {
+        return Err(Error::limit(
+            path,
+            "bytes of the description",
+            asked,
+            allowed,
+        ));
+    }
+    let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
+    record::decode(&bytes).map_err(|refused| match refused {
+        Refused::Corrupt(corrupt) => Error::corrupt(path, corrupt, "the description"),
+        Refused::Unknown { what, id } => Error::unsupported(
+            path,
+            format!("meshes of {what} {id} (use a newer meshreel)"),
+        ),
+    })
+}
+
+/// Groups of all frames. The container has checked that the first and the last are index frames, and that there are
+/// no more than its table has room for.
+fn find_groups(frames: &[FrameEntry]) -> Vec<Group> {
+    let mut before = 0;
+    let mut groups: Vec<Group> = (frames.iter().enumerate())
+        .map(|(i, frame)| {
+            if frame.kind == FrameKind::Index {
+                before = i;
+            }
+            Group { before, after: 0 }
+        })
+        .collect();
+    let mut after = 0;
+    for (i, group) in groups.iter_mut().enumerate().rev() {
+        if frames[i].kind == FrameKind::Index {
+            after = i;
+        }
+        group.after = after;
+    }
+    groups
+}
+
+/// What a mesh says, against the chunk table and itself.
+fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), Error> {
+    let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
+    match mesh.codec {
+        record::CODEC_CLASSIC => {}
+        other => {
+            return Err(Error::unsupported(
+                path,
+                format!("codec {other} of mesh {} (use a newer meshreel)", mesh.path),
+            ));
+        }
+    }
+    if !mesh.indices.is_multiple_of(3) {
+        return wrong("the indices make no whole triangles");
+    }
+    if mesh.streams.first().map(|s| s.semantic) != Some(Semantic::Position) {
+        return wrong("positions are not its first stream");
+    }
+    let mut seen = [[false; 256]; 5];
+    for stream in &mesh.streams {
+        let components = stream.semantic.components();
+        let lattice = matches!(
+            stream.semantic,
+            Semantic::Position | Semantic::Uv | Semantic::Colour
+        );
+        if !matches!(stream.word, 1 | 2 | 4) {
+            return wrong("a word is not 1, 2 or 4 bytes");
+        }
+        if stream.axes.len() != if lattice { components } else { 0 } {
+            return wrong("a lattice does not fit its stream");
+        }
+        let bits = match stream.semantic {
+            Semantic::Normal => 2..=16,
+            Semantic::QTangent => 6..=16,
+            _ => 0..=24,
+        };
+        if !bits.contains(&stream.bits) || stream.bits > 8 * stream.word {
+            return wrong("the bits of a stream do not fit");
+        }
+        let sets = matches!(stream.semantic, Semantic::Uv | Semantic::Colour);
+        if !sets && stream.set != 0 {
+            return wrong("a set of something that has no sets");
+        }
+        let seen = &mut seen[stream.semantic as usize][usize::from(stream.set)];
+        if std::mem::replace(seen, true) {
+            return wrong("two streams mean the same");
+        }
+        if stream.animated && mesh.method == Method::Static {
+            return wrong("a static mesh with an animated stream");
+        }
+    }
+    if mesh.method == Method::Fluid {
+        return Ok(());
+    }
+    let locations = [
+        (mesh.connectivity, kind::CONNECTIVITY),
+        (mesh.values, kind::VALUES),
+        (mesh.source_map, kind::SOURCE_MAP),
+    ];
+    for (location, kind) in locations {
+        if location.size == 0 {
+            continue;
+        }
+        let end = u64::from(location.offset) + u64::from(location.size);
+        match chunks.get(location.chunk as usize) {
+            Some(chunk) if chunk.kind == kind && end <= u64::from(chunk.raw_size) => {}
+            _ => return wrong("a location beyond its chunk"),
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that the static data and one decoder take, refused where they are beyond the limits.
+fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> Result<u64, Error> {
+    let path = reader.path();
+    let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
+    if objects > limits.max_objects {
+        return Err(Error::limit(
+            path,
+            "nodes and meshes",
+            objects,
+            limits.max_objects,
+        ));
+    }
+    let vertices: u64 = (description.meshes.iter())
+        .map(|m| u64::from(m.vertices))
+        .sum();
+    if vertices > limits.max_vertices {
+        return Err(Error::limit(
+            path,
+            "vertices of all meshes",
+            vertices,
+            limits.max_vertices,
+        ));
+    }
+    // No sum below reaches 2^64: u32 counts times at most 5·4·4 bytes, over lists that lie in memory. Saturating
+    // arithmetic keeps that from being an argument.
+    let mut memory = 0u64;
+    let mut add = |count: u64, bytes: u64| {
+        memory = memory.saturating_add(count.saturating_mul(bytes));
+    };
+    for mesh in &description.meshes {
+        let vertices = u64::from(mesh.vertices);
+        add(u64::from(mesh.indices), 4);
+        if mesh.has_table || mesh.method == Method::Fluid {
+            add(vertices, 6);
+        }
+        for stream in &mesh.streams {
+            let copies = match mesh.method {
+                Method::Static | Method::Fluid => 1,
+                // The base and one in each slot.
+                Method::Soft => 1 + if stream.animated { SLOTS } else { 0 },
+            };
+            let components = stream.semantic.components() as u64;
+            add(vertices, copies * components * u64::from(stream.word));
+        }
+        add(mesh.materials.len() as u64, 8);
+    }
+    let scratch = description.meshes.iter().map(table_scratch).max();
+    add(1, scratch.unwrap_or(0));
+    let animated = description.nodes.iter().filter(|n| n.animated).count() as u64;
+    add(animated, SLOTS * size_of::<Transform>() as u64);
+    add(description.nodes.len() as u64, 96 + SLOTS);
+    let frames = reader.frames();
+    let chunks = reader.chunks();
+    add(
+        1,
+        frames.iter().map(|f| u64::from(f.size)).max().unwrap_or(0),
+    );
+    add(
+        1,
+        frames
+            .iter()
+            .map(|f| u64::from(f.raw_size))
+            .max()
+            .unwrap_or(0),
+    );
+    // While static data loads: one chunk, compressed and not.
+    add(
+        1,
+        chunks.iter().map(|c| u64::from(c.size)).max().unwrap_or(0),
+    );
+    add(
+        1,
+        chunks
+            .iter()
+            .map(|c| u64::from(c.raw_size))
+            .max()
+            .unwrap_or(0),
+    );
+    if memory > limits.max_memory {
+        return Err(Error::limit(
+            path,
+            "bytes of memory to decode it",
+            memory,
+            limits.max_memory,
+        ));
+    }
+    Ok(memory)
+}
+
+/// Bytes that deriving a predictor table takes for a while: the corners of each vertex, and at most six choices per
+/// corner and one per vertex, never more than 32 per vertex, in a list that grows by doubling.
+fn table_scratch(mesh: &MeshRecord) -> u64 {
+    if !mesh.has_table && mesh.method != Method::Fluid {
+        return 0;
+    }
+    let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
+    let choices = (32 * vertices).min(6 * indices + vertices);
+    4 * indices + 8 * vertices + 3 * 6 * choices
+}
