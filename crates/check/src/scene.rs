@@ -1,0 +1,510 @@
+//! A decoded file as a [`Scene`]: what `extract` writes and what can be compared with the source.
+//!
+//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices and
+//! triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are read.
+
+mod frames;
+mod polygons;
+mod tree;
+
+use frames::{Frames, Values};
+use glam::DMat4;
+use meshreel::record::{MeshRecord, Method, Visibility};
+use meshreel::{Reel, Transform as Trs};
+use meshreel_scene::{
+    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, SAME_TIME, Scene,
+    Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
+};
+use polygons::Polygons;
+use std::sync::Arc;
+use tree::{Carried, Object};
+
+/// The scene that a file decodes to. Reads the static data and the source maps; frames when they are asked for.
+pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
+    let shared = Shared {
+        frames: Arc::new(Frames::new(reel)?),
+        times: Arc::new(sampling(reel)),
+        still: Arc::new(TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0,
+        }),
+    };
+    let description = reel.description();
+    let meshes: Vec<Mesh> = (0..description.meshes.len())
+        .map(|m| shared.mesh(m))
+        .collect::<Result<_, _>>()?;
+    let objects = tree::rebuild(&description.nodes);
+    let nodes: Vec<Node> = (0..objects.len())
+        .map(|i| shared.node(&objects, i))
+        .collect();
+    let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
+    let shown = nodes.iter().filter_map(|n| n.mesh);
+    Ok(Scene {
+        counts: Counts {
+            xforms: count(NodeKind::Xform),
+            meshes: count(NodeKind::PolyMesh),
+            facesets: shown.map(|m| meshes[m].face_sets.len()).sum(),
+            ..Counts::default()
+        },
+        unit: match description.unit {
+            1 => Some(Unit::Metre),
+            2 => Some(Unit::Centimetre),
+            3 => Some(Unit::Millimetre),
+            4 => Some(Unit::Inch),
+            _ => None,
+        },
+        fps: (description.fps > 0.0).then_some(description.fps),
+        metadata: vec![("generator".into(), description.generator.clone())],
+        format: "reel",
+        nodes,
+        meshes,
+    })
+}
+
+/// Times of the frames: uniform where they are.
+fn sampling(reel: &Reel) -> TimeSampling {
+    let times: Vec<f64> = reel.frames().iter().map(|f| f.time).collect();
+    let fps = reel.description().fps;
+    let Some((&start, &end)) = times.first().zip(times.last()) else {
+        return TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0,
+        };
+    };
+    let step = match times.len() {
+        1 if fps > 0.0 => 1.0 / fps,
+        1 => 1.0,
+        n => (end - start) / (n - 1) as f64,
+    };
+    // Well below what counts as one time, so that nothing that is compared later falls beside a frame.
+    let near = |(i, time): (usize, &f64)| (start + i as f64 * step - time).abs() < 0.01 * SAME_TIME;
+    if times.iter().enumerate().all(near) {
+        TimeSampling::Uniform { start, step }
+    } else {
+        TimeSampling::Acyclic { times }
+    }
+}
+
+/// What all channels share.
+struct Shared {
+    frames: Arc<Frames>,
+    times: Arc<TimeSampling>,
+    still: Arc<TimeSampling>,
+}
+
+impl Shared {
+    fn channel<T, S>(&self, changes: bool, source: S) -> Channel<T>
+    where
+        T: Clone + Send + Sync + 'static,
+        S: Source<T> + 'static,
+    {
+        let sampling = if changes { &self.times } else { &self.still };
+        Channel::new(sampling.clone(), Arc::new(source))
+    }
+
+    /// Samples of something that changes: one per frame, and one even where there is no frame.
+    fn samples(&self, changes: bool) -> usize {
+        if changes {
+            self.frames.reel().frame_count().max(1)
+        } else {
+            1
+        }
+    }
+
+    fn node(&self, objects: &[Object], i: usize) -> Node {
+        let object = &objects[i];
+        let records = &self.frames.reel().description().nodes;
+        let mut samples = 1;
+        let transform = object.transform.map(|carried| {
+            let source = Matrices::new(self, carried);
+            samples = source.len;
+            Transform {
+                matrix: self.channel(source.len > 1, source),
+                inherits: None,
+            }
+        });
+        // A mesh that comes and goes would hide what hangs below it, so that says for itself.
+        let may_be_hidden = |mesh: usize| records[mesh].visibility != Visibility::Always;
+        let above = std::iter::successors(object.parent, |&p| objects[p].parent);
+        let below_hidden = above.filter_map(|p| objects[p].mesh).any(may_be_hidden);
+        let visibility = object
+            .mesh
+            .and_then(|record| match records[record].visibility {
+                Visibility::Always => below_hidden.then(|| Channel::constant(vec![1])),
+                Visibility::Never => Some(Channel::constant(vec![0])),
+                Visibility::Animated => Some(self.channel(
+                    true,
+                    Shown {
+                        frames: self.frames.clone(),
+                        record,
+                    },
+                )),
+            });
+        let mesh = object.mesh.and_then(|record| records[record].mesh);
+        if let Some(mesh) = mesh {
+            let record = &self.frames.reel().description().meshes[mesh as usize];
+            samples = samples.max(self.samples(is_animated(record)));
+        }
+        Node {
+            name: object.name.clone(),
+            path: object.path.clone(),
+            parent: object.parent,
+            kind: if object.mesh.is_some() {
+                NodeKind::PolyMesh
+            } else {
+                NodeKind::Xform
+            },
+            transform,
+            visibility,
+            mesh: mesh.map(|m| m as usize),
+            instance_of: None,
+            samples,
+            user_properties: Vec::new(),
+        }
+    }
+
+    fn mesh(&self, mesh: usize) -> Result<Mesh, Error> {
+        let record = &self.frames.reel().description().meshes[mesh];
+        match record.method {
+            Method::Fluid => Ok(self.fluid_mesh(mesh)),
+            Method::Static | Method::Soft => self.fixed_mesh(mesh),
+        }
+    }
+
+    fn fixed_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
+        let reel = self.frames.reel();
+        let record = &reel.description().meshes[mesh];
+        let indices = reel.indices(mesh).map_err(frames::error)?;
+        let map = reel.source_map(mesh).map_err(frames::error)?;
+        let ranges: Vec<(u32, u32)> = record
+            .materials
+            .iter()
+            .map(|m| (m.first, m.count))
+            .collect();
+        let polygons = match &map {
+            Some(map) => polygons::rebuild(&indices, &ranges, map),
+            None => polygons::triangles(&indices, &ranges),
+        };
+        // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
+        let order = map
+            .as_ref()
+            .map(|map| Arc::new(polygons::point_vertices(record, map)));
+        let point = |vertex: u32| {
+            map.as_ref()
+                .map_or(vertex, |m| m.vertex_point[vertex as usize])
+        };
+        let alone = |o: &Arc<Vec<u32>>| (0..record.vertices).all(|v| o[point(v) as usize] == v);
+        let split = order.as_ref().is_some_and(|o| !alone(o));
+        let corners: Vec<i32> = polygons.vertices.iter().map(|&v| point(v) as i32).collect();
+        let face_sets = face_sets(record, &polygons);
+        let corner_vertices = split.then(|| Channel::constant(polygons.vertices.clone()));
+        let attributes = Attributes {
+            shared: self,
+            mesh,
+            // Values stay in vertex order where corners of one point differ, and the corners say which they have.
+            order: if split { None } else { order.clone() },
+            corners: corner_vertices,
+        };
+        let animated = record.streams.first().is_some_and(|s| s.animated);
+        Ok(Mesh {
+            path: record.path.clone(),
+            positions: attributes.channel(Values::Positions, animated, order),
+            face_counts: Channel::constant(polygons.counts),
+            face_indices: Channel::constant(corners),
+            winding: Winding::CounterClockwise,
+            topology: if animated {
+                Topology::Homogeneous
+            } else {
+                Topology::Constant
+            },
+            normals: attributes.normals(),
+            uvs: attributes.uvs(),
+            colours: attributes.colours(),
+            velocities: None,
+            face_sets,
+            other_attributes: Vec::new(),
+            is_subd: false,
+        })
+    }
+
+    fn fluid_mesh(&self, mesh: usize) -> Mesh {
+        let record = &self.frames.reel().description().meshes[mesh];
+        let attributes = Attributes {
+            shared: self,
+            mesh,
+            order: None,
+            corners: None,
+        };
+        let shape = |part| {
+            let frames = self.frames.clone();
+            self.channel(true, Shapes { frames, mesh, part })
+        };
+        let named = record
+            .materials
+            .iter()
+            .enumerate()
+            .filter(|m| !m.1.name.is_empty());
+        Mesh {
+            path: record.path.clone(),
+            positions: attributes.channel(Values::Positions, true, None),
+            face_counts: shape(Part::Counts),
+            face_indices: shape(Part::Indices),
+            winding: Winding::CounterClockwise,
+            topology: Topology::Heterogeneous,
+            normals: attributes.normals(),
+            uvs: attributes.uvs(),
+            colours: attributes.colours(),
+            velocities: None,
+            face_sets: named
+                .map(|(i, material)| FaceSet {
+                    name: material.name.clone(),
+                    faces: shape(Part::Faces(i)),
+                })
+                .collect(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+        }
+    }
+}
+
+/// Whether anything of a mesh changes.
+fn is_animated(record: &MeshRecord) -> bool {
+    record.method == Method::Fluid || record.streams.iter().any(|s| s.animated)
+}
+
+/// The materials that have a name, as sets of faces.
+fn face_sets(record: &MeshRecord, polygons: &Polygons) -> Vec<FaceSet> {
+    let mut faces = vec![Vec::new(); record.materials.len()];
+    for (face, material) in polygons.materials.iter().enumerate() {
+        if let Some(material) = material {
+            faces[*material as usize].push(face as i32);
+        }
+    }
+    let named = record
+        .materials
+        .iter()
+        .zip(faces)
+        .filter(|m| !m.0.name.is_empty());
+    named
+        .map(|(material, faces)| FaceSet {
+            name: material.name.clone(),
+            faces: Channel::constant(faces),
+        })
+        .collect()
+}
+
+/// Makes the attributes of one mesh.
+struct Attributes<'a> {
+    shared: &'a Shared,
+    mesh: usize,
+    /// Vertex of each point, for attributes by point.
+    order: Option<Arc<Vec<u32>>>,
+    /// Vertex of each corner, for attributes by corner.
+    corners: Option<Channel<u32>>,
+}
+
+impl Attributes<'_> {
+    fn channel<const N: usize>(
+        &self,
+        values: Values,
+        animated: bool,
+        order: Option<Arc<Vec<u32>>>,
+    ) -> Channel<[f32; N]> {
+        let source = VertexValues {
+            frames: self.shared.frames.clone(),
+            mesh: self.mesh,
+            values,
+            samples: self.shared.samples(animated),
+            order,
+        };
+        self.shared.channel(animated, source)
+    }
+
+    fn all<const N: usize>(&self, wanted: impl Fn(Values) -> bool) -> Vec<Attribute<[f32; N]>> {
+        let record = &self.shared.frames.reel().description().meshes[self.mesh];
+        let found = Values::of(record).into_iter().filter(|(_, v)| wanted(*v));
+        found
+            .map(|(stream, values)| {
+                let stream = &record.streams[stream];
+                let animated = stream.animated || record.method == Method::Fluid;
+                Attribute {
+                    name: stream.name.clone(),
+                    scope: match self.corners {
+                        Some(_) => Scope::FaceVarying,
+                        None => Scope::Vertex,
+                    },
+                    values: self.channel(values, animated, self.order.clone()),
+                    indices: self.corners.clone(),
+                }
+            })
+            .collect()
+    }
+
+    fn normals(&self) -> Option<Attribute<[f32; 3]>> {
+        let mut all = self.all(|v| v == Values::Normals).into_iter();
+        let normals = all.next()?;
+        Some(Attribute {
+            name: "N".into(),
+            ..normals
+        })
+    }
+    fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
+        self.all(|v| matches!(v, Values::Uvs(_)))
+    }
+    fn colours(&self) -> Vec<Attribute<[f32; 4]>> {
+        self.all(|v| matches!(v, Values::Colours(_)))
+    }
+}
+
+/// Values of a mesh, by vertex or by point.
+struct VertexValues {
+    frames: Arc<Frames>,
+    mesh: usize,
+    values: Values,
+    samples: usize,
+    /// Vertex of each point.
+    order: Option<Arc<Vec<u32>>>,
+}
+
+impl<const N: usize> Source<[f32; N]> for VertexValues {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; N]>) -> Result<(), Error> {
+        out.clear();
+        let mut floats = Vec::new();
+        self.frames.values(i, self.mesh, self.values, &mut floats)?;
+        let (values, _) = floats.as_chunks::<N>();
+        match &self.order {
+            None => out.extend_from_slice(values),
+            // A mesh without vertices can have points that no face uses and no vertex stands for.
+            Some(order) => out.extend(
+                (order.iter()).map(|&v| values.get(v as usize).copied().unwrap_or([0.0; N])),
+            ),
+        }
+        Ok(())
+    }
+}
+
+/// What of a fluid mesh's shape.
+#[derive(Clone, Copy)]
+enum Part {
+    Counts,
+    Indices,
+    /// Triangles of a material.
+    Faces(usize),
+}
+
+/// Faces of a fluid mesh.
+struct Shapes {
+    frames: Arc<Frames>,
+    mesh: usize,
+    part: Part,
+}
+
+impl Source<i32> for Shapes {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
+        out.clear();
+        let shape = self.frames.shape(i, self.mesh)?;
+        match self.part {
+            Part::Counts => out.resize(shape.indices.len() / 3, 3),
+            Part::Indices => out.extend(shape.indices.iter().map(|&i| i as i32)),
+            Part::Faces(material) => {
+                let (first, count) = shape.ranges.get(material).copied().unwrap_or_default();
+                out.extend(first as i32 / 3..(first + count) as i32 / 3);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a node is shown.
+struct Shown {
+    frames: Arc<Frames>,
+    record: usize,
+}
+
+impl Source<i8> for Shown {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        // Held values repeat; but to know them, the frames have to be decoded.
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
+        out.clear();
+        let tracks = self.frames.tracks()?;
+        let shown = tracks.visible[self.record].get(i).copied().unwrap_or(false);
+        out.push(i8::from(shown));
+        Ok(())
+    }
+}
+
+/// Matrices of a node.
+struct Matrices {
+    frames: Arc<Frames>,
+    /// Records whose matrices are multiplied, from the top down.
+    chain: Vec<usize>,
+    len: usize,
+}
+
+impl Matrices {
+    fn new(shared: &Shared, carried: Carried) -> Matrices {
+        let records = &shared.frames.reel().description().nodes;
+        let chain = match carried {
+            Carried::Local(record) => vec![record],
+            Carried::World(record) => {
+                let parent = |&r: &usize| records[r].parent.map(|p| p as usize);
+                let mut chain: Vec<usize> = std::iter::successors(Some(record), parent).collect();
+                chain.reverse();
+                chain
+            }
+        };
+        let moves = chain.iter().any(|&r| records[r].animated);
+        Matrices {
+            frames: shared.frames.clone(),
+            chain,
+            len: shared.samples(moves),
+        }
+    }
+}
+
+impl Source<DMat4> for Matrices {
+    fn len(&self) -> usize {
+        self.len
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        let records = &self.frames.reel().description().nodes;
+        let mut product = DMat4::IDENTITY;
+        for &r in &self.chain {
+            let record = &records[r];
+            let moved = if record.animated {
+                self.frames.tracks()?.transforms[r].get(i)
+            } else {
+                None
+            };
+            product *= matrix(moved.unwrap_or(&record.rest));
+        }
+        out.push(product);
+        Ok(())
+    }
+}
+
+fn matrix(transform: &Trs) -> DMat4 {
+    let [x, y, z] = transform.matrix();
+    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}

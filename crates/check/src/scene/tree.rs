@@ -1,0 +1,459 @@
+//! The object tree of the source, as far as flattening left it. A file keeps for each node the path of one source
+//! object and a transform that may be the product of several; objects between that are gone come back as groups.
+//!
+//! A mesh never has a transform itself: that is on the group above it, as in the source, where nothing else hangs
+//! there, else on one put between. A node that the tree would carry along with something that it does not belong to
+//! (baked meshes, objects that ignore their parents) moves to a tree of its own whose top is named `…_world`.
+
+use meshreel::Transform;
+use meshreel::record::NodeRecord;
+use std::collections::HashMap;
+
+/// An object of the rebuilt tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Object {
+    pub name: String,
+    pub path: String,
+    /// Index of the parent, which is before this one.
+    pub parent: Option<usize>,
+    /// The record whose transform it has.
+    pub transform: Option<Carried>,
+    /// The record whose mesh it shows.
+    pub mesh: Option<usize>,
+}
+
+/// Which of a record's transforms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried {
+    /// Relative to the record's parent.
+    Local(usize),
+    /// The product of the record's and all its parents'.
+    World(usize),
+}
+
+/// Rebuilds the tree, depth first, parents before children.
+pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
+    let paths: Vec<String> = (nodes.iter().enumerate())
+        .map(|(i, node)| clean(&node.path, i))
+        .collect();
+    let mut tree = Tree::default();
+    let leaders = claim(nodes, &paths, &mut tree);
+    // Everything at its own place first; what that moves wrongly afterwards, when all transforms are known.
+    let mut places = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        places.push(match node.mesh {
+            None => tree.ensure(&paths[i]),
+            Some(_) => {
+                let own = needs_own(node, leaders[i], &paths[i], &tree);
+                tree.place_mesh(&paths[i], own.then_some(Carried::Local(i)), i)
+            }
+        });
+    }
+    for (i, node) in nodes.iter().enumerate() {
+        if node.mesh.is_none() || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i) {
+            continue;
+        }
+        tree.remove_mesh(places[i]);
+        let path = tree.world_path(&paths[i]);
+        let still = is_still(nodes, i);
+        tree.place_mesh(&path, (!still).then_some(Carried::World(i)), i);
+    }
+    tree.finish()
+}
+
+/// Whether a record moves nothing: its own transform.
+fn is_identity(node: &NodeRecord) -> bool {
+    !node.animated && node.rest == Transform::IDENTITY
+}
+
+/// The same, with all its parents'.
+fn is_still(nodes: &[NodeRecord], mut i: usize) -> bool {
+    loop {
+        if !is_identity(&nodes[i]) {
+            return false;
+        }
+        match nodes[i].parent {
+            Some(parent) => i = parent as usize,
+            None => return true,
+        }
+    }
+}
+
+/// Absolute, without empty names.
+fn clean(path: &str, number: usize) -> String {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    match names.is_empty() {
+        true => format!("/node{number}"),
+        false => format!("/{}", names.join("/")),
+    }
+}
+
+/// The path above; empty for the root.
+fn above(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| &path[..at])
+}
+
+fn leaf(path: &str) -> &str {
+    path.rfind('/').map_or(path, |at| &path[at + 1..])
+}
+
+/// All paths above, the nearest first.
+fn all_above(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(above(path)), |p| Some(above(p))).take_while(|p| !p.is_empty())
+}
+
+/// Transforms on groups: nodes without mesh have their own; those of meshes go on the group above where everything
+/// below it moves with it. Returns for each record the one that carries its transform (itself mostly; meshes that
+/// share a group's transform have one for all).
+fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> {
+    let mut leaders: Vec<usize> = (0..nodes.len()).collect();
+    let mut below: HashMap<&str, usize> = HashMap::new();
+    for path in paths {
+        for above in all_above(path) {
+            *below.entry(above).or_default() += 1;
+        }
+    }
+    // Records in the subtree of each, itself included. Parents stand before children.
+    let mut subtree = vec![1usize; nodes.len()];
+    for (i, node) in nodes.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            subtree[parent as usize] += subtree[i];
+        }
+    }
+    for (i, node) in nodes.iter().enumerate() {
+        if node.mesh.is_none() && !is_identity(node) {
+            let at = tree.ensure(&paths[i]);
+            tree.objects[at].transform.get_or_insert(Carried::Local(i));
+        }
+    }
+    // Meshes with equal still transforms below one group.
+    type Key<'a> = (&'a str, Option<u32>, [u32; 10], Option<usize>);
+    let mut together: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
+    let mut order = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        let group = above(&paths[i]);
+        if node.mesh.is_none() || is_identity(node) || group.is_empty() {
+            continue;
+        }
+        let Transform {
+            rotation: [a, b, c, d],
+            translation: [e, f, g],
+            scale: [h, j, k],
+        } = node.rest;
+        let bits = [a, b, c, d, e, f, g, h, j, k].map(f32::to_bits);
+        let key = (group, node.parent, bits, node.animated.then_some(i));
+        let list = together.entry(key).or_default();
+        if list.is_empty() {
+            order.push(key);
+        }
+        list.push(i);
+    }
+    for key in order {
+        let list = &together[&key];
+        let covered: usize = list.iter().map(|&i| subtree[i]).sum();
+        let at = tree.ensure(key.0);
+        if below.get(key.0) == Some(&covered) && tree.objects[at].transform.is_none() {
+            tree.objects[at].transform = Some(Carried::Local(list[0]));
+            for &i in list {
+                leaders[i] = list[0];
+            }
+        }
+    }
+    leaders
+}
+
+/// Whether a mesh's transform is on no group yet.
+fn needs_own(node: &NodeRecord, leader: usize, path: &str, tree: &Tree) -> bool {
+    let group = tree.by_path.get(above(path));
+    let carried = group.and_then(|&at| tree.objects[at].transform);
+    !is_identity(node) && carried != Some(Carried::Local(leader))
+}
+
+/// Records that move a record, the nearest first, as leaders.
+fn moved_by_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<Carried> {
+    let parents = std::iter::successors(Some(i), |&i| nodes[i].parent.map(|p| p as usize));
+    parents
+        .filter(|&i| !is_identity(&nodes[i]))
+        .map(|i| Carried::Local(leaders[i]))
+        .collect()
+}
+
+/// The tree while it grows.
+#[derive(Default)]
+struct Tree {
+    objects: Vec<Object>,
+    by_path: HashMap<String, usize>,
+    /// Top names of the trees beside the world's, by the name in the source.
+    worlds: HashMap<String, String>,
+}
+
+impl Tree {
+    /// The object at `path`, made where there is none, with the groups above it.
+    fn ensure(&mut self, path: &str) -> usize {
+        if let Some(&at) = self.by_path.get(path) {
+            return at;
+        }
+        let mut missing = vec![path];
+        let mut parent = None;
+        for above in all_above(path) {
+            if let Some(&at) = self.by_path.get(above) {
+                parent = Some(at);
+                break;
+            }
+            missing.push(above);
+        }
+        for path in missing.into_iter().rev() {
+            self.objects.push(Object {
+                name: leaf(path).into(),
+                path: path.into(),
+                parent,
+                transform: None,
+                mesh: None,
+            });
+            let at = self.objects.len() - 1;
+            self.by_path.insert(path.into(), at);
+            parent = Some(at);
+        }
+        self.objects.len() - 1
+    }
+
+    /// `path`, or with a number behind where that is taken.
+    fn free(&self, path: String) -> String {
+        if !self.by_path.contains_key(&path) {
+            return path;
+        }
+        let mut n = 2usize;
+        loop {
+            let numbered = format!("{path}{n}");
+            if !self.by_path.contains_key(&numbered) {
+                return numbered;
+            }
+            n += 1;
+        }
+    }
+
+    /// Puts a record's mesh at `path`, below a transform of its own where `carried` says so.
+    fn place_mesh(&mut self, path: &str, carried: Option<Carried>, record: usize) -> usize {
+        let free = |at: usize, tree: &Tree| {
+            tree.objects[at].mesh.is_none() && tree.objects[at].transform.is_none()
+        };
+        let mut at = self.ensure(path);
+        if !free(at, self) {
+            at = self.ensure(&self.free(path.to_owned()));
+        }
+        if let Some(carried) = carried {
+            self.objects[at].transform = Some(carried);
+            let path = &self.objects[at].path;
+            let shape = self.free(format!("{path}/{}Shape", leaf(path)));
+            at = self.ensure(&shape);
+        }
+        self.objects[at].mesh = Some(record);
+        at
+    }
+
+    /// Takes a mesh away again, with the transform that was made for it alone.
+    fn remove_mesh(&mut self, at: usize) {
+        let Some(record) = self.objects[at].mesh.take() else {
+            return;
+        };
+        if let Some(parent) = self.objects[at].parent
+            && self.objects[parent].path == above(&self.objects[at].path)
+            && self.objects[parent].transform == Some(Carried::Local(record))
+            && !self.has_others(parent, at)
+        {
+            self.objects[parent].transform = None;
+        }
+    }
+
+    /// Whether an object has children other than `child`.
+    fn has_others(&self, parent: usize, child: usize) -> bool {
+        (self.objects.iter().enumerate()).any(|(i, o)| o.parent == Some(parent) && i != child)
+    }
+
+    /// Transforms that move an object, the nearest first.
+    fn moved_by(&self, at: usize) -> Vec<Carried> {
+        std::iter::successors(Some(at), |&at| self.objects[at].parent)
+            .filter_map(|at| self.objects[at].transform)
+            .collect()
+    }
+
+    /// The path in the tree beside, for something that does not move with what is above it.
+    fn world_path(&mut self, path: &str) -> String {
+        let rest = path.strip_prefix('/').unwrap_or(path);
+        let (top, rest) = match rest.split_once('/') {
+            Some((top, rest)) => (top, Some(rest)),
+            None => (rest, None),
+        };
+        if !self.worlds.contains_key(top) {
+            let free = self.free(format!("/{top}_world"));
+            self.worlds.insert(top.into(), free);
+        }
+        let world = &self.worlds[top];
+        match rest {
+            Some(rest) => format!("{world}/{rest}"),
+            None => world.clone(),
+        }
+    }
+
+    /// Depth first, without groups that have nothing below them any more.
+    fn finish(self) -> Vec<Object> {
+        let count = self.objects.len();
+        let mut kept = vec![false; count];
+        let mut children = vec![Vec::new(); count];
+        let mut stack = Vec::new();
+        // Parents stand before children here too.
+        for (i, object) in self.objects.iter().enumerate().rev() {
+            kept[i] |= object.mesh.is_some() || object.transform.is_some();
+            if !kept[i] {
+                continue;
+            }
+            match object.parent {
+                Some(parent) => {
+                    kept[parent] = true;
+                    children[parent].push(i);
+                }
+                None => stack.push((i, None)),
+            }
+        }
+        let mut objects: Vec<Option<Object>> = self.objects.into_iter().map(Some).collect();
+        let mut out: Vec<Object> = Vec::new();
+        while let Some((i, parent)) = stack.pop() {
+            let own = out.len();
+            stack.extend(children[i].iter().map(|&child| (child, Some(own))));
+            if let Some(object) = objects[i].take() {
+                out.push(Object { parent, ..object });
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel::record::Visibility;
+
+    fn node(
+        path: &str,
+        parent: Option<u32>,
+        mesh: Option<u32>,
+        x: f32,
+        animated: bool,
+    ) -> NodeRecord {
+        NodeRecord {
+            path: path.into(),
+            parent,
+            mesh,
+            animated,
+            visibility: Visibility::Always,
+            rest: Transform {
+                translation: [x, 0.0, 0.0],
+                ..Transform::IDENTITY
+            },
+            tolerance: 0.0,
+            baked: false,
+        }
+    }
+
+    fn shown(nodes: &[NodeRecord]) -> Vec<String> {
+        let objects = rebuild(nodes);
+        for (i, object) in objects.iter().enumerate() {
+            let parent = object.parent.map(|p| &objects[p].path[..]);
+            assert_eq!(parent.unwrap_or(""), above(&object.path));
+            assert!(object.parent.is_none_or(|p| p < i));
+            assert_eq!(leaf(&object.path), object.name);
+        }
+        objects
+            .iter()
+            .map(|o| {
+                let carried = match o.transform {
+                    None => String::new(),
+                    Some(Carried::Local(i)) => format!(" local{i}"),
+                    Some(Carried::World(i)) => format!(" world{i}"),
+                };
+                let mesh = o.mesh.map_or(String::new(), |m| format!(" mesh{m}"));
+                format!("{}{carried}{mesh}", o.path)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn groups_come_back_and_carry_the_transform() {
+        let nodes = [
+            node("/a", None, None, 1.0, true),
+            node("/a/b/shape", Some(0), Some(0), 2.0, false),
+            node("/a/c/still", Some(0), Some(1), 0.0, false),
+        ];
+        let want = [
+            "/a local0",
+            "/a/b local1",
+            "/a/b/shape mesh1",
+            "/a/c",
+            "/a/c/still mesh2",
+        ];
+        assert_eq!(shown(&nodes), want);
+    }
+
+    #[test]
+    fn meshes_below_one_group_share_its_transform() {
+        let nodes = [
+            node("/g/one", None, Some(0), 2.0, false),
+            node("/g/two", None, Some(1), 2.0, false),
+            node("/h/one", None, Some(0), 2.0, false),
+            node("/h/two", None, Some(1), 3.0, false),
+            node("/top", None, Some(1), 3.0, true),
+        ];
+        let want = [
+            "/g local0",
+            "/g/one mesh0",
+            "/g/two mesh1",
+            "/h",
+            "/h/one local2",
+            "/h/one/oneShape mesh2",
+            "/h/two local3",
+            "/h/two/twoShape mesh3",
+            "/top local4",
+            "/top/topShape mesh4",
+        ];
+        assert_eq!(shown(&nodes), want);
+    }
+
+    #[test]
+    fn what_does_not_move_with_its_parents_stands_apart() {
+        let nodes = [
+            node("/rig", None, None, 1.0, true),
+            node("/rig/body/skin", None, Some(0), 0.0, false),
+            node("/rig/free", None, Some(1), 5.0, true),
+            node("/rig/hat", Some(0), Some(1), 0.0, false),
+        ];
+        let want = [
+            "/rig local0",
+            "/rig/hat mesh3",
+            "/rig_world",
+            "/rig_world/body",
+            "/rig_world/body/skin mesh1",
+            "/rig_world/free world2",
+            "/rig_world/free/freeShape mesh2",
+        ];
+        assert_eq!(shown(&nodes), want);
+    }
+
+    #[test]
+    fn bad_paths_are_no_matter() {
+        let nodes = [
+            node("", None, Some(0), 0.0, false),
+            node("//x//", None, Some(0), 0.0, false),
+            node("/x", None, Some(0), 1.0, false),
+            node("/x", Some(2), Some(0), 1.0, false),
+        ];
+        let shown = shown(&nodes);
+        for mesh in 0..4 {
+            let name = format!(" mesh{mesh}");
+            assert_eq!(
+                shown.iter().filter(|s| s.ends_with(&name)).count(),
+                1,
+                "{shown:?}"
+            );
+        }
+    }
+}
