@@ -57,9 +57,17 @@ def evaluate(frame):
     return meshes
 
 
-def tree():
+def tree(only_meshes=False):
+    """One line per object; or of meshes and what is above them alone."""
+    wanted = set(bpy.data.objects)
+    if only_meshes:
+        wanted = set()
+        for item in bpy.data.objects:
+            while item and (item.type == "MESH" or item in wanted or any(c.type == "MESH" for c in item.children_recursive)):
+                wanted.add(item)
+                item = item.parent
     lines = []
-    for item in sorted(bpy.data.objects, key=name_of):
+    for item in sorted(wanted, key=name_of):
         materials = ",".join(slot.name for slot in item.material_slots)
         layers = ""
         if item.type == "MESH":
@@ -86,12 +94,12 @@ def show(path):
 def compare(one, two, tolerance, flat):
     frames = load(one)
     first = [evaluate(frame) for frame in frames]
-    names = tree()
+    names = tree(only_meshes=True)
     others = load(two)
     if frames != others:
         sys.exit(f"frames {frames.start}..{frames.stop - 1} and {others.start}..{others.stop - 1}")
-    if not flat and names != tree():
-        differ = sorted(set(names) ^ set(tree()))
+    if not flat and names != (again := tree(only_meshes=True)):
+        differ = sorted(set(names) ^ set(again))
         sys.exit("trees differ:\n  " + "\n  ".join(differ))
     worst = 0.0
     worst_uv = 0.0
@@ -109,7 +117,7 @@ def compare(one, two, tolerance, flat):
                 worst = max(worst, float(numpy.linalg.norm(a[0] - b[0], axis=1).max()))
             for x, y in zip(a[3], b[3]):
                 worst_uv = max(worst_uv, float(numpy.abs(x - y).max(initial=0)))
-    print(f"{len(frames)} frames, {len(names)} objects: positions differ by {worst:.3g} at most, uvs by {worst_uv:.3g}")
+    print(f"{len(frames)} frames, {len(names)} objects of meshes: positions differ by {worst:.3g} at most, uvs by {worst_uv:.3g}")
     if worst > tolerance:
         sys.exit(f"more than {tolerance}")
 

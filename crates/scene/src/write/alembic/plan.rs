@@ -169,15 +169,7 @@ impl<'a> Plan<'a> {
         };
         let inherits = self.leaf(".inherits", "", leaf);
 
-        let leaf = Leaf {
-            fill: Box::new(|_, out| {
-                out.push(0x30);
-                Ok(())
-            }),
-            same: Box::new(|_| Some(0)),
-            ..blank(true, Pod::U8, 1, 0, samples)
-        };
-        let ops = self.leaf(".ops", "", leaf);
+        let ops = self.constant(".ops", "", Pod::U8, 1, vec![0x30]);
 
         // Elements that change, one bit each, and whether any matrix is not the identity.
         let changing = Rc::new(Cell::new(0u16));
