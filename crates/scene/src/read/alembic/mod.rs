@@ -10,4 +10,6 @@ mod mesh;
 pub(crate) mod murmur;
 pub mod ogawa;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 mod xform;

@@ -308,3 +308,6 @@ impl Archive for Ogawa {
         self.container.read(block, KEY, out)
     }
 }
+
+#[cfg(test)]
+mod tests;
