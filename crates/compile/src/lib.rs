@@ -1,11 +1,21 @@
 //! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
+pub mod encode;
 pub mod error;
+pub mod evaluate;
+pub mod flatten;
+pub mod fluid;
+pub mod identical;
 pub mod mesh;
+pub mod motion;
 pub mod options;
+pub mod pipeline;
 pub mod plan;
+pub mod prepare;
 pub mod report;
+pub mod streams;
+mod write;
 
 pub use error::Error;
 pub use options::{MeshOverride, MethodChoice, Options, Tolerance};

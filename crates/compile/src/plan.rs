@@ -1,16 +1,525 @@
-//! The list of passes.
+//! The list of passes, in the order they run. Each is a file of this crate; [`compile`] reads as the table of contents.
 
-use crate::{Error, Options, Progress, Report};
-use meshreel_scene::{Remark, Scene};
+use crate::encode::{MeshPlan, choose_streams, ulp};
+use crate::evaluate::Scratch;
+use crate::flatten::{self, FlatNode};
+use crate::mesh::trs::{error_over_box, rows};
+use crate::motion::{self, FrameSet, Motion, Tracks};
+use crate::prepare::{Prepared, Source, prepare};
+use crate::report::{Phase, Progress, Report};
+use crate::{Error, MethodChoice, Options, Tolerance, identical, write};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use meshreel_codec::record::{Method, Visibility};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, sample, sample::World};
+use rayon::prelude::*;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-/// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own.
+/// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The target is
+/// replaced only when everything is written and has kept its promise.
 pub fn compile(
-    _scene: &Scene,
-    _remarks: Vec<Remark>,
-    _target: &Path,
-    _options: &Options,
-    _progress: &dyn Progress,
+    scene: &Scene,
+    remarks: Vec<Remark>,
+    target: &Path,
+    options: &Options,
+    progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    todo!()
+    let started = Instant::now();
+    options.check()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .build()
+        .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
+    let mut compiler = Compiler { scene, options, remarks, passes: Vec::new() };
+
+    let placed = scene.expand()?;
+    let selected = compiler.select(&placed)?;
+    let times = compiler.times(&placed, &selected)?;
+    let mut motion = motion::scan(scene, &placed, &selected, &times)?;
+    let same = compiler.identical(&placed, &selected)?;
+    let mut meshes = pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
+    let (nodes, errors) = compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times)?;
+    let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &errors, &times))?;
+    if options.strict && !compiler.remarks.is_empty() {
+        return Err(Error::Strict { remarks: compiler.remarks });
+    }
+    let job = write::Job { scene, placed: &placed, times: &times, nodes: &nodes, plans, tolerances: errors, options, motion: &motion };
+    let mut report = write::write(job, target, &pool, progress)?;
+    compiler.pass("write", format!("{} frames, {} bytes", times.len(), report.file_bytes));
+    report.tree = flatten::print(&nodes, &placed);
+    report.raw_bytes += compiler.raw_transform_bytes(&placed, &selected);
+    compiler.remarks.sort();
+    compiler.remarks.dedup();
+    report.remarks = compiler.remarks;
+    report.passes = compiler.passes;
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// A unique mesh on its way: where it is shown, and what was found.
+pub struct Candidate<'a> {
+    /// The source mesh.
+    pub mesh: MeshId,
+    /// Objects that show it.
+    pub placements: Vec<usize>,
+    /// Shown somewhere in these frames.
+    pub shown: FrameSet,
+    /// Baked to world space (then it has one placement).
+    pub baked: bool,
+    /// Method asked for.
+    pub method: MethodChoice,
+    /// Where its frames come from.
+    pub source: Source<'a>,
+    /// Outcome of the first pass.
+    pub prepared: Prepared,
+}
+
+/// What a placement was promised and what its transforms take of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    /// Resolved tolerance, world units.
+    pub tolerance: f64,
+    /// Largest distance that the f32 transforms alone move any point.
+    pub transform_error: f64,
+    /// Largest world scale, of the source or decoded.
+    pub scale: f64,
+    /// Largest |coordinate| in the world.
+    pub reach: f64,
+}
+
+struct Compiler<'a> {
+    scene: &'a Scene,
+    options: &'a Options,
+    remarks: Vec<Remark>,
+    passes: Vec<(String, String)>,
+}
+
+impl<'a> Compiler<'a> {
+    fn pass(&mut self, name: &str, what: String) {
+        self.passes.push((name.into(), what));
+    }
+
+    /// Which placed objects' meshes are compiled.
+    fn select(&mut self, placed: &[Placed]) -> Result<Vec<bool>, Error> {
+        let include = globs("--include", &self.options.include)?;
+        let exclude = globs("--exclude", &self.options.exclude)?;
+        // A glob that names a group means everything below it.
+        let hit = |set: &GlobSet, path: &str| {
+            let mut end = path.len();
+            loop {
+                if set.is_match(&path[..end]) {
+                    return true;
+                }
+                match path[..end].rfind('/') {
+                    Some(0) | None => return false,
+                    Some(slash) => end = slash,
+                }
+            }
+        };
+        let mut selected = vec![false; placed.len()];
+        let mut all = 0;
+        for (i, place) in placed.iter().enumerate() {
+            let Some(mesh) = self.scene.nodes[place.node].mesh else { continue };
+            all += 1;
+            if (include.is_empty() || hit(&include, &place.path)) && !hit(&exclude, &place.path) {
+                let mesh = &self.scene.meshes[mesh];
+                if mesh.positions.is_empty() {
+                    self.remarks.push(Remark::new(&place.path, "has no samples of points and is left out"));
+                } else {
+                    selected[i] = true;
+                }
+            }
+        }
+        let count = selected.iter().filter(|s| **s).count();
+        if count == 0 {
+            let what = match all {
+                0 => "there is no mesh with samples in the input: nothing to compile".to_string(),
+                _ => format!("none of the {all} meshes is left to compile (check --include and --exclude)"),
+            };
+            return Err(Error::Unsupported { what });
+        }
+        self.pass("select", format!("{count} of {all} placed meshes"));
+        Ok(selected)
+    }
+
+    fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
+        let times = sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+        if times.len() > sample::MAX_FRAMES {
+            return Err(Error::Limit {
+                what: "frames".into(),
+                asked: times.len() as u64,
+                allowed: sample::MAX_FRAMES as u64,
+            });
+        }
+        self.pass(
+            "times",
+            format!("{} frames from {:.6} s to {:.6} s", times.len(), times[0], times[times.len() - 1]),
+        );
+        Ok(times)
+    }
+
+    fn identical(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<MeshId>, Error> {
+        let mut used = vec![false; self.scene.meshes.len()];
+        for (place, _) in placed.iter().zip(selected).filter(|(_, s)| **s) {
+            if let Some(mesh) = self.scene.nodes[place.node].mesh {
+                used[mesh] = true;
+            }
+        }
+        let same = identical::find(self.scene, &used)?;
+        let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
+        self.pass("identical", format!("{unique} different meshes of {}", used.iter().filter(|u| **u).count()));
+        Ok(same)
+    }
+
+    fn method(&self, path: &str) -> MethodChoice {
+        self.overrides(path).filter_map(|o| o.method).last().unwrap_or(self.options.method)
+    }
+
+    fn tolerance(&self, path: &str) -> Tolerance {
+        self.overrides(path).filter_map(|o| o.tolerance).last().unwrap_or(self.options.tolerance)
+    }
+
+    fn overrides<'b>(&'b self, path: &'b str) -> impl Iterator<Item = &'b crate::MeshOverride> {
+        self.options
+            .meshes
+            .iter()
+            .filter(move |o| Glob::new(&o.glob).is_ok_and(|glob| glob.compile_matcher().is_match(path)))
+    }
+
+    fn source(&self, mesh: MeshId, times: &[f64], shown: &FrameSet, matrices: Option<Vec<glam::DMat4>>) -> Source<'a> {
+        let channels = self.options.channels;
+        // Hidden frames read the last frame shown before them, or the first one after.
+        let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
+        let times = (0..times.len())
+            .map(|f| {
+                last = if shown.contains(f) { f } else { last };
+                times[last]
+            })
+            .collect();
+        Source {
+            mesh: &self.scene.meshes[mesh],
+            times,
+            matrices,
+            normals: channels.normals,
+            uvs: channels.uvs,
+            colours: channels.colours,
+        }
+    }
+
+    fn analyse(
+        &mut self,
+        placed: &[Placed],
+        selected: &[bool],
+        same: &[MeshId],
+        motion: &Motion,
+        times: &[f64],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Candidate<'a>>, Error> {
+        let mut groups: Vec<(MeshId, MethodChoice, Vec<usize>)> = Vec::new();
+        let mut slot = std::collections::HashMap::new();
+        for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
+            let Some(mesh) = self.scene.nodes[place.node].mesh else { continue };
+            let (mesh, method) = (same[mesh], self.method(&place.path));
+            let at = *slot.entry((mesh, method as u8)).or_insert_with(|| {
+                groups.push((mesh, method, Vec::new()));
+                groups.len() - 1
+            });
+            groups[at].2.push(i);
+        }
+        let done = AtomicU64::new(0);
+        let total = groups.len() as u64;
+        let this = &*self;
+        let found: Vec<_> = groups
+            .into_par_iter()
+            .map(|(mesh, method, placements)| {
+                let mut shown = FrameSet::new(times.len());
+                placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
+                let source = this.source(mesh, times, &shown, None);
+                let mut remarks = Vec::new();
+                let prepared = prepare(&source, method, this.options, &mut remarks)?;
+                progress.update(Phase::Analyse, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok((Candidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
+            })
+            .collect::<Result<_, Error>>()?;
+        let mut meshes = Vec::new();
+        for (candidate, remarks) in found {
+            self.remarks.extend(remarks);
+            if candidate.prepared.fixed.is_none() && matches!(candidate.method, MethodChoice::Soft | MethodChoice::Static) {
+                return Err(Error::Unsupported {
+                    what: format!(
+                        "{}: its faces change over time; only --method auto or fluid can keep that",
+                        candidate.source.mesh.path
+                    ),
+                });
+            }
+            meshes.push(candidate);
+        }
+        let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
+        let what = format!(
+            "{} meshes: {} still, {} deforming, {} with changing faces",
+            meshes.len(),
+            count(|p| p.fixed.is_some() && !p.moving),
+            count(|p| p.fixed.is_some() && p.moving),
+            count(|p| p.fixed.is_none())
+        );
+        self.pass("analyse", what);
+        Ok(meshes)
+    }
+
+    /// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be baked.
+    fn flatten(
+        &mut self,
+        placed: &[Placed],
+        selected: &[bool],
+        motion: &mut Motion,
+        meshes: &mut Vec<Candidate<'a>>,
+        times: &[f64],
+    ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
+        let mut baked = vec![false; placed.len()];
+        let mut candidate_of = vec![usize::MAX; placed.len()];
+        for (c, candidate) in meshes.iter().enumerate() {
+            candidate.placements.iter().for_each(|&i| candidate_of[i] = c);
+        }
+        loop {
+            let nodes = flatten::flatten(placed, selected, &baked, motion);
+            let mut budgets = self.measure_transforms(placed, &nodes, meshes, &candidate_of, times)?;
+            let mut more = Vec::new();
+            for node in &nodes {
+                let Some(i) = node.mesh else { continue };
+                let candidate = &meshes[candidate_of[i]];
+                let extent = &candidate.prepared.object_extent;
+                let corners = (0..3).flat_map(|k| <[f32; 2]>::from(extent.component(k)));
+                let object_reach = corners.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
+                let diagonal = diagonal(&candidate.prepared);
+                let budget = &mut budgets[i];
+                budget.scale = budget.scale.max(motion.largest_scale[i]);
+                let asked = match self.tolerance(&placed[i].path) {
+                    Tolerance::Absolute(t) => t,
+                    Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
+                };
+                let floor = 4.0 * ulp(object_reach.max(budget.reach));
+                budget.tolerance = asked.max(floor);
+                if asked < floor && diagonal > 0.0 && !baked[i] {
+                    self.remarks.push(Remark::new(
+                        &placed[i].path,
+                        format!("tolerance raised from {asked:.3e} to {floor:.3e}: float32 holds no less at these coordinates"),
+                    ));
+                }
+                if baked[i] {
+                    continue;
+                }
+                let room = budget.tolerance - budget.transform_error - budget.scale * 2.0 * ulp(object_reach);
+                if room.is_nan() || room < 0.4 * budget.tolerance && diagonal > 0.0 || room < 0.0 {
+                    more.push((i, budget.transform_error > 0.2 * budget.tolerance));
+                }
+            }
+            if more.is_empty() {
+                self.pass(
+                    "flatten",
+                    format!(
+                        "{} objects to {} nodes ({} moving), {} meshes baked to world space",
+                        placed.len(),
+                        nodes.len(),
+                        nodes.iter().filter(|n| n.animated).count(),
+                        baked.iter().filter(|b| **b).count()
+                    ),
+                );
+                return Ok((nodes, budgets));
+            }
+            let matrices = self.world_matrices(placed, times, &more)?;
+            for ((i, shear), matrices) in more.into_iter().zip(matrices) {
+                baked[i] = true;
+                let why = match shear {
+                    true => "translation, rotation and scale cannot express its transform within the tolerance (shear?)",
+                    false => "float32 transforms leave no room in the tolerance",
+                };
+                self.remarks.push(Remark::new(&placed[i].path, format!("{why}; its vertices are stored in world space")));
+                let old = &mut meshes[candidate_of[i]];
+                old.placements.retain(|&p| p != i);
+                let (mesh, method) = (old.mesh, old.method);
+                let shown = motion.visible[i].clone();
+                let source = self.source(mesh, times, &shown, Some(matrices));
+                let mut ignored = Vec::new();
+                let prepared = prepare(&source, method, self.options, &mut ignored)?;
+                candidate_of[i] = meshes.len();
+                meshes.push(Candidate { mesh, placements: vec![i], shown, baked: true, method, source, prepared });
+            }
+        }
+    }
+
+    fn world_matrices(
+        &self,
+        placed: &[Placed],
+        times: &[f64],
+        wanted: &[(usize, bool)],
+    ) -> Result<Vec<Vec<glam::DMat4>>, Error> {
+        let mut world = World::new(self.scene, placed)?;
+        let mut out = vec![Vec::with_capacity(times.len()); wanted.len()];
+        for &time in times {
+            world.evaluate(time)?;
+            for (list, (i, _)) in out.iter_mut().zip(wanted) {
+                let m = world.matrix[*i];
+                // A matrix with NaN keeps the last good one: the mesh stays where it was.
+                let good = if m.is_finite() { m } else { list.last().copied().unwrap_or(glam::DMat4::IDENTITY) };
+                list.push(good);
+            }
+        }
+        Ok(out)
+    }
+
+    /// How far the decoded transforms are from the source's, over the whole mesh and all frames.
+    fn measure_transforms(
+        &self,
+        placed: &[Placed],
+        nodes: &[FlatNode],
+        meshes: &[Candidate<'a>],
+        candidate_of: &[usize],
+        times: &[f64],
+    ) -> Result<Vec<Budget>, Error> {
+        let mut budgets = vec![Budget::default(); placed.len()];
+        let mut tracks = Tracks::new(self.scene, placed, nodes)?;
+        for &time in times {
+            tracks.evaluate(time)?;
+            for (n, node) in nodes.iter().enumerate() {
+                let Some(i) = node.mesh else { continue };
+                let extent = &meshes[candidate_of[i]].prepared.extent;
+                let sides: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
+                let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
+                let budget = &mut budgets[i];
+                let decoded = &tracks.decoded[n];
+                if !node.baked {
+                    let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
+                    // NaN must count as unbounded.
+                    budget.transform_error = if error >= 0.0 { budget.transform_error.max(error) } else { f64::INFINITY };
+                }
+                let m = glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
+                    [decoded[0][c], decoded[1][c], decoded[2][c], if c == 3 { 1.0 } else { 0.0 }]
+                }));
+                budget.scale = budget.scale.max(sample::largest_scale(&m));
+                let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
+                let reach = motion::transform_box(decoded, &corners);
+                budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
+            }
+        }
+        Ok(budgets)
+    }
+
+    /// Tolerances to lattices; first frames quantized.
+    fn plan_meshes(
+        &mut self,
+        placed: &[Placed],
+        meshes: Vec<Candidate<'a>>,
+        budgets: &[Budget],
+        times: &[f64],
+    ) -> Result<Vec<(MeshPlan<'a>, Vec<usize>)>, Error> {
+        let this = &*self;
+        let plans: Vec<_> = meshes
+            .into_par_iter()
+            .filter(|m| !m.placements.is_empty())
+            .map(|candidate| this.plan_mesh(placed, candidate, budgets, times))
+            .collect::<Result<_, Error>>()?;
+        let mut out = Vec::new();
+        for (plan, placements, remarks) in plans {
+            self.remarks.extend(remarks);
+            out.push((plan, placements));
+        }
+        let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
+        self.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
+        Ok(out)
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn plan_mesh(
+        &self,
+        placed: &[Placed],
+        candidate: Candidate<'a>,
+        budgets: &[Budget],
+        times: &[f64],
+    ) -> Result<(MeshPlan<'a>, Vec<usize>, Vec<Remark>), Error> {
+        let prepared = candidate.prepared;
+        let mut remarks = Vec::new();
+        let reach = (0..3).fold(0.0f64, |m, k| {
+            let (low, high) = prepared.extent.component(k);
+            m.max(f64::from(low).abs()).max(f64::from(high).abs())
+        });
+        let mut radius = f64::INFINITY;
+        for &i in &candidate.placements {
+            let budget = &budgets[i];
+            let room = budget.tolerance - budget.transform_error;
+            radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
+        }
+        // The f32 output costs up to an ulp per axis. Beyond the diagonal there is nothing to gain.
+        radius = (radius - 2.0 * ulp(reach)).min(diagonal(&prepared).max(f64::MIN_POSITIVE)) * 0.9999;
+        let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), self.options, &mut remarks)?;
+        let animated = prepared.fixed.is_some() && streams.iter().any(|s| s.animated);
+        let path = placed[candidate.placements[0]].path.clone();
+        let method = match (prepared.fixed.is_some(), animated) {
+            (false, _) => Method::Fluid,
+            (true, true) if candidate.method == MethodChoice::Static => {
+                return Err(Error::Unsupported {
+                    what: format!("{path}: it changes over time, --method static cannot keep that"),
+                });
+            }
+            (true, true) => Method::Soft,
+            (true, false) => Method::Static,
+        };
+        let mut plan = MeshPlan {
+            path,
+            source: candidate.source,
+            prepared,
+            method,
+            streams,
+            table: Default::default(),
+            has_table: false,
+            bases: Vec::new(),
+            radius,
+            static_error: Vec::new(),
+            shown: candidate.shown,
+        };
+        plan.finish(times.len(), &mut Scratch::default())?;
+        Ok((plan, candidate.placements, remarks))
+    }
+
+    fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
+        let mut needed = selected.to_vec();
+        let mut total = 0;
+        for i in (0..placed.len()).rev() {
+            if let (true, Some(parent)) = (needed[i], placed[i].parent) {
+                needed[parent] = true;
+            }
+            if let (true, Some(transform)) = (needed[i], &self.scene.nodes[placed[i].node].transform) {
+                total += 40 * transform.matrix.len() as u64;
+            }
+        }
+        total
+    }
+}
+
+/// Diagonal of the object-space bounds over the whole animation.
+pub fn diagonal(prepared: &Prepared) -> f64 {
+    (0..3)
+        .map(|k| {
+            let (low, high) = prepared.object_extent.component(k);
+            (f64::from(high) - f64::from(low)).powi(2)
+        })
+        .sum::<f64>()
+        .sqrt()
+}
+
+/// Visibility of a placement over `frames`.
+pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
+    match shown.count() {
+        0 => Visibility::Never,
+        n if n == frames => Visibility::Always,
+        _ => Visibility::Animated,
+    }
+}
+
+fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
+    let mut builder = GlobSetBuilder::new();
+    for text in list {
+        builder.add(Glob::new(text).map_err(|e| Error::misuse(format!("{flag} {text}: {e}")))?);
+    }
+    builder.build().map_err(|e| Error::misuse(format!("{flag}: {e}")))
 }

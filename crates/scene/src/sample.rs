@@ -6,7 +6,7 @@
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Mesh, MeshId, Placed, SAME_TIME, Scene, Scope, TimeSampling,
+    Attribute, Channel, Error, Mesh, Placed, SAME_TIME, Scene, Scope, TimeSampling,
     Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
@@ -529,9 +529,8 @@ fn mixed<T: Mix>(
     Ok(())
 }
 
-/// True where the mesh's faces and number of points stay the same at all `times` (faces by identity, then by content).
-pub fn fixed_topology(scene: &Scene, mesh: MeshId, times: &[f64]) -> Result<bool, Error> {
-    let mesh = &scene.meshes[mesh];
+/// True where the mesh's faces stay the same at all `times` (faces by identity, then by content).
+pub fn fixed_topology(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let (mut first, mut other) = (Faces::default(), Faces::default());
     let Some(&start) = times.first() else {
         return Ok(true);

@@ -1,0 +1,514 @@
+//! Frames of one mesh to bytes (B01–B08), and the proof: everything is decoded again by the player's own functions and
+//! compared before it may be written.
+
+use crate::evaluate::{Scratch, Want};
+use crate::fluid;
+use crate::motion::FrameSet;
+use crate::prepare::{Fixed, Normals, Prepared, Source};
+use crate::streams::{self, Levels, Typed, VertexValues};
+use crate::{Error, Options, with_levels};
+use meshreel_codec::{
+    index, octahedral,
+    parallelogram::{self, Table},
+    qtangent,
+    quantize::Axis,
+    record::{Method, Semantic, StreamRecord},
+    stream::{self, References},
+};
+use meshreel_scene::{Mesh, Remark};
+
+/// A mesh with everything decided.
+pub struct MeshPlan<'a> {
+    /// Source path of the first placement.
+    pub path: String,
+    /// Where its frames come from.
+    pub source: Source<'a>,
+    /// What the first pass found.
+    pub prepared: Prepared,
+    /// How it is kept.
+    pub method: Method,
+    /// Its streams.
+    pub streams: Vec<StreamRecord>,
+    /// Adjacent-triangle table; the derived one where none is stored.
+    pub table: Table,
+    /// True where the table is stored.
+    pub has_table: bool,
+    /// Per stream its values (static) or base (animated). Empty for fluid.
+    pub bases: Vec<Levels>,
+    /// Largest distance of a decoded point in the mesh's own space.
+    pub radius: f64,
+    /// Largest error of the static data, by stream.
+    pub static_error: Vec<f64>,
+    /// Frames in which it is shown somewhere.
+    pub shown: FrameSet,
+}
+
+/// One frame of one mesh.
+#[derive(Default)]
+pub struct Part {
+    /// The payload.
+    pub bytes: Vec<u8>,
+    /// Of that for positions.
+    pub position_bytes: usize,
+    /// Decoded bounds in the mesh's space, inverted where there is nothing.
+    pub bounds: [f32; 6],
+    /// Largest distance of a decoded point.
+    pub error: f64,
+    /// Vertices and indices, where they change per frame.
+    pub vertices: usize,
+    #[allow(missing_docs)]
+    pub indices: usize,
+}
+
+/// The streams of a mesh whose points may be `radius` away from the source's.
+pub fn choose_streams(
+    mesh: &Mesh,
+    prepared: &Prepared,
+    radius: f64,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<StreamRecord>, Error> {
+    let mut out = Vec::new();
+    let fluid = prepared.fixed.is_none();
+    let path = &mesh.path;
+    // A cube of this edge has its corners `radius` from its middle.
+    let step = radius * 2.0 / 3f64.sqrt();
+    let mut axes = Vec::new();
+    for k in 0..3 {
+        let (low, high) = prepared.extent.component(k);
+        axes.push(Axis::new(low, high, step).ok_or_else(|| Error::Limit {
+            what: format!("{path}: levels along {}", ["x", "y", "z"][k]),
+            asked: ((f64::from(high) - f64::from(low)) / step).min(1e18) as u64,
+            allowed: 1 << 24,
+        })?);
+    }
+    out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
+    if prepared.normals != Normals::None {
+        let (semantic, mut bits) = match prepared.tangents {
+            true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
+            false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
+        };
+        if bits > 16 {
+            remarks.push(Remark::new(
+                path,
+                format!("--normal-tolerance {}: raised to what 16 bits hold", options.normal_tolerance),
+            ));
+            bits = 16;
+        }
+        out.push(StreamRecord {
+            semantic,
+            set: 0,
+            name: String::new(),
+            animated: fluid || prepared.normals_animated || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
+            word: streams::word_for(bits),
+            bits: bits as u8,
+            axes: Vec::new(),
+            tolerance: options.normal_tolerance,
+        });
+    }
+    for (i, set) in prepared.uvs.iter().enumerate() {
+        let extents = [set.extent.component(0), set.extent.component(1)];
+        let tolerance = uv_tolerance(&extents, options.uv_tolerance);
+        if tolerance > options.uv_tolerance {
+            remarks.push(Remark::new(
+                path,
+                format!("uv tolerance raised from {} to {tolerance}: float32 holds no less", options.uv_tolerance),
+            ));
+        }
+        // One ulp of slack per axis for the f32 output.
+        let step = (tolerance - slack(&extents, 1.5)) * 2.0 / 2f64.sqrt();
+        let axes = extents.map(|(low, high)| Axis::new(low, high, step)).into_iter().collect::<Option<Vec<_>>>();
+        let axes = axes.ok_or_else(|| Error::Limit {
+            what: format!("{path}: uv levels"),
+            asked: u64::MAX,
+            allowed: 1 << 24,
+        })?;
+        out.push(lattice(Semantic::Uv, i as u8, mesh.uvs[set.source].name.clone(), axes, fluid || set.animated, tolerance));
+    }
+    for (i, set) in prepared.colours.iter().enumerate() {
+        let levels = f64::from((1u32 << options.colour_bits) - 1);
+        let mut axes = Vec::new();
+        let mut tolerance = 0.0f64;
+        for k in 0..4 {
+            // 0…1 where the values are within, their own range where they are not.
+            let (low, high) = set.extent.component(k);
+            let (low, high) = (low.min(0.0), high.max(1.0));
+            let step = (f64::from(high) - f64::from(low)) / levels;
+            axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
+            tolerance = tolerance.max(step * 0.5 + slack(&[(low, high)], 2.0) + step * 1e-5);
+        }
+        out.push(lattice(Semantic::Colour, i as u8, mesh.colours[set.source].name.clone(), axes, fluid || set.animated, tolerance));
+    }
+    Ok(out)
+}
+
+fn lattice(semantic: Semantic, set: u8, name: String, axes: Vec<Axis>, animated: bool, tolerance: f64) -> StreamRecord {
+    let bits = axes.iter().map(Axis::bits).max().unwrap_or(0);
+    StreamRecord { semantic, set, name, animated, word: streams::word_for(bits), bits: bits as u8, axes, tolerance }
+}
+
+/// `ulps` units in the last place of the largest of the values.
+fn slack(extents: &[(f32, f32)], ulps: f64) -> f64 {
+    let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
+    ulps * ulp(f64::from(largest))
+}
+
+fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
+    asked.max(slack(extents, 4.0))
+}
+
+/// Distance of float32 values around `x`.
+pub fn ulp(x: f64) -> f64 {
+    let x = x.abs().max(f64::from(f32::MIN_POSITIVE));
+    (x.log2().floor() - 23.0).exp2()
+}
+
+impl<'a> MeshPlan<'a> {
+    /// Quantizes the first frame (bases, static streams) and chooses the table.
+    pub fn finish(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
+        let Some(fixed) = &self.prepared.fixed else { return Ok(()) };
+        let mut values = VertexValues::default();
+        fixed.evaluate(&self.source, &self.prepared, 0, Want::all(), scratch, &mut values)?;
+        self.bases = self
+            .streams
+            .iter()
+            .map(|record| {
+                let mut levels = Levels::new(record.word);
+                streams::quantize(record, &values, &mut levels);
+                levels
+            })
+            .collect();
+        self.static_error =
+            self.streams.iter().zip(&self.bases).map(|(record, levels)| streams::error(record, levels, &values)).collect();
+        for (record, error) in self.streams.iter().zip(&self.static_error) {
+            self.keep_promise(record, *error, 0)?;
+        }
+        // The table is chosen over several frames, not from the first alone.
+        let vertices = fixed.vertex_point.len();
+        let mut looks = vec![self.bases[0].clone()];
+        if self.streams[0].animated {
+            for i in 1..LOOKS.min(frames) {
+                let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
+                fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
+                let mut levels = Levels::new(self.streams[0].word);
+                streams::quantize(&self.streams[0], &values, &mut levels);
+                looks.push(levels);
+            }
+        }
+        self.has_table = self.streams.iter().any(|s| s.animated);
+        self.table = match self.has_table {
+            false => parallelogram::derive_table(&fixed.indices, vertices),
+            true => with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices)),
+        };
+        Ok(())
+    }
+
+    /// Bytes of the table, where one is stored, and of the static streams and bases; how many of them positions need.
+    pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let indices = self.prepared.fixed.as_ref().map_or(&[][..], |f| &f.indices);
+        if self.has_table {
+            parallelogram::encode_table(&self.table, indices, out);
+        }
+        let mut position_bytes = 0;
+        for (record, levels) in self.streams.iter().zip(&self.bases) {
+            with_levels!(levels, v => {
+                stream::encode_index(v, record.semantic.components(), streams::spatial(record.semantic), self.alone(), out)
+            });
+            if record.semantic == Semantic::Position {
+                position_bytes = out.len() - start;
+            }
+        }
+        position_bytes
+    }
+
+    fn alone<W>(&self) -> References<'_, W> {
+        References {
+            base: None,
+            previous: None,
+            before_previous: None,
+            index_before: None,
+            index_after: None,
+            table: &self.table,
+        }
+    }
+
+    fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
+        // Angles come back from f32 vectors: a few millionths of a degree are the measuring's own.
+        let grain = match record.semantic {
+            Semantic::Normal | Semantic::QTangent => 1e-4,
+            _ => 0.0,
+        };
+        if error <= record.tolerance + grain {
+            return Ok(());
+        }
+        Err(Error::Promise {
+            what: format!(
+                "{}: {:?} {} off by {error:e} in frame {frame}, {:e} allowed",
+                self.path, record.semantic, record.set, record.tolerance
+            ),
+            target: Default::default(),
+        })
+    }
+
+    /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index frames.
+    pub fn encode_group(&self, first: usize, last: usize, with_last: bool, options: &Options) -> Result<Vec<Part>, Error> {
+        let count = last - first + usize::from(with_last);
+        match (&self.prepared.fixed, self.method) {
+            (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
+            (Some(_), Method::Static) => Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect()),
+            (Some(fixed), _) => self.encode_soft(fixed, first, last, with_last, options),
+        }
+    }
+
+    fn static_bounds(&self) -> [f32; 6] {
+        streams::bounds(&self.streams[0], &self.bases[0])
+    }
+
+    fn encode_soft(
+        &self,
+        fixed: &Fixed,
+        first: usize,
+        last: usize,
+        with_last: bool,
+        options: &Options,
+    ) -> Result<Vec<Part>, Error> {
+        let animated: Vec<usize> = (0..self.streams.len()).filter(|&s| self.streams[s].animated).collect();
+        let want = Want {
+            normals: animated.iter().any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
+            uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
+            colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
+        };
+        let mut coder = GroupCoder {
+            plan: self,
+            fixed,
+            want,
+            options,
+            scratch: Scratch::default(),
+            values: VertexValues::default(),
+            tracks: animated.iter().map(|&s| Track::new(s, &self.streams[s])).collect(),
+        };
+        let mut parts = Vec::new();
+        parts.push(coder.index_frame(first, false)?);
+        if last == first {
+            return Ok(parts);
+        }
+        let end = coder.index_frame(last, true)?;
+        for frame in first + 1..last {
+            parts.push(coder.between_frame(frame)?);
+        }
+        if with_last {
+            parts.push(end);
+        }
+        Ok(parts)
+    }
+
+    fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
+        let mut part = Part { bounds: NOTHING, ..Part::default() };
+        if !self.shown.contains(frame) {
+            part.bytes.push(0);
+            return Ok(part);
+        }
+        let evaluated = fluid::evaluate(&self.source, &self.prepared, frame, options, &mut Scratch::default())?;
+        let vertices = evaluated.values.positions.len();
+        (part.vertices, part.indices) = (vertices, evaluated.indices.len());
+        let out = &mut part.bytes;
+        out.push(1);
+        for number in [vertices, evaluated.indices.len(), evaluated.points] {
+            let number = u32::try_from(number).map_err(|_| Error::Limit {
+                what: format!("{}: vertices of frame {frame}", self.path),
+                asked: number as u64,
+                allowed: u64::from(u32::MAX),
+            })?;
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for (start, count) in &evaluated.ranges {
+            out.extend_from_slice(&start.to_le_bytes());
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+        index::encode(&evaluated.indices, out);
+        let table = parallelogram::derive_table(&evaluated.indices, vertices);
+        for record in &self.streams {
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &evaluated.values, &mut levels);
+            let error = streams::error(record, &levels, &evaluated.values);
+            self.keep_promise(record, error, frame)?;
+            let start = out.len();
+            with_levels!(&levels, v => {
+                let spatial = streams::spatial(record.semantic);
+                let refs = References { table: &table, ..self.alone() };
+                stream::encode_index(v, record.semantic.components(), spatial, refs, out);
+                let mut back = vec![Default::default(); v.len()];
+                let used = stream::decode(&out[start..], record.semantic.components(), spatial, refs, &mut back);
+                if used != Ok(out.len() - start) || back != *v {
+                    return Err(self.broken(record, frame));
+                }
+            });
+            if record.semantic == Semantic::Position {
+                part.position_bytes = out.len() - start;
+                part.error = error;
+                part.bounds = streams::bounds(record, &levels);
+            }
+        }
+        Ok(part)
+    }
+
+    fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
+        Error::Promise {
+            what: format!("{}: {:?} of frame {frame} does not decode to what was encoded", self.path, record.semantic),
+            target: Default::default(),
+        }
+    }
+}
+
+/// Bounds of nothing.
+pub const NOTHING: [f32; 6] =
+    [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+
+/// Frames that the table is chosen over.
+const LOOKS: usize = 5;
+
+fn build<W: Typed>(_first: &[W], looks: &[Levels], indices: &[u32], vertices: usize) -> Table {
+    let frames: Vec<&[W]> = looks.iter().filter_map(W::of).collect();
+    parallelogram::build_table(indices, vertices, 3, &frames)
+}
+
+impl Want {
+    /// Everything.
+    pub fn all() -> Want {
+        Want { normals: true, uvs: true, colours: true }
+    }
+}
+
+/// Frames that the coming ones refer to, of one stream.
+struct Track {
+    stream: usize,
+    index_before: Levels,
+    index_after: Levels,
+    previous: Levels,
+    before_previous: Levels,
+    /// Between frames coded so far in this group.
+    coded: usize,
+}
+
+impl Track {
+    fn new(stream: usize, record: &StreamRecord) -> Track {
+        let empty = || Levels::new(record.word);
+        Track {
+            stream,
+            index_before: empty(),
+            index_after: empty(),
+            previous: empty(),
+            before_previous: empty(),
+            coded: 0,
+        }
+    }
+}
+
+struct GroupCoder<'a, 'b> {
+    plan: &'a MeshPlan<'b>,
+    fixed: &'a Fixed,
+    want: Want,
+    options: &'a Options,
+    scratch: Scratch,
+    values: VertexValues,
+    tracks: Vec<Track>,
+}
+
+impl GroupCoder<'_, '_> {
+    fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
+        let plan = self.plan;
+        self.fixed.evaluate(&plan.source, &plan.prepared, frame, self.want, &mut self.scratch, &mut self.values)
+    }
+
+    fn index_frame(&mut self, frame: usize, after: bool) -> Result<Part, Error> {
+        self.evaluate(frame)?;
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut tracks = std::mem::take(&mut self.tracks);
+        for track in &mut tracks {
+            let slot = if after { &mut track.index_after } else { &mut track.index_before };
+            streams::quantize(&self.plan.streams[track.stream], &self.values, slot);
+            self.finish(track.stream, slot, None, frame, &mut part)?;
+        }
+        self.tracks = tracks;
+        Ok(part)
+    }
+
+    fn between_frame(&mut self, frame: usize) -> Result<Part, Error> {
+        self.evaluate(frame)?;
+        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut tracks = std::mem::take(&mut self.tracks);
+        for track in &mut tracks {
+            let record = &self.plan.streams[track.stream];
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &self.values, &mut levels);
+            self.finish(track.stream, &mut levels, Some(track), frame, &mut part)?;
+            track.before_previous = std::mem::replace(&mut track.previous, levels);
+            track.coded += 1;
+        }
+        self.tracks = tracks;
+        Ok(part)
+    }
+
+    /// Encodes `levels`, decodes them again and measures.
+    fn finish(
+        &self,
+        number: usize,
+        levels: &mut Levels,
+        between: Option<&Track>,
+        frame: usize,
+        part: &mut Part,
+    ) -> Result<(), Error> {
+        let record = &self.plan.streams[number];
+        let start = part.bytes.len();
+        with_levels!(levels, v => self.code(number, v, between, frame, &mut part.bytes)?);
+        let error = streams::error(record, levels, &self.values);
+        self.plan.keep_promise(record, error, frame)?;
+        if record.semantic == Semantic::Position {
+            part.position_bytes = part.bytes.len() - start;
+            part.error = error;
+            part.bounds = streams::bounds(record, levels);
+        }
+        Ok(())
+    }
+
+    fn code<W: Typed>(
+        &self,
+        number: usize,
+        levels: &mut [W],
+        between: Option<&Track>,
+        frame: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let record = &self.plan.streams[number];
+        let components = record.semantic.components();
+        let spatial = streams::spatial(record.semantic);
+        let base = W::of(&self.plan.bases[number]);
+        let refs = match between {
+            None => References { base, ..self.plan.alone() },
+            Some(track) => References {
+                base,
+                index_before: W::of(&track.index_before),
+                index_after: W::of(&track.index_after),
+                previous: W::of(if track.coded == 0 { &track.index_before } else { &track.previous }),
+                before_previous: match track.coded {
+                    0 => None,
+                    1 => W::of(&track.index_before),
+                    _ => W::of(&track.before_previous),
+                },
+                table: &self.plan.table,
+            },
+        };
+        let start = out.len();
+        match between {
+            None => stream::encode_index(levels, components, spatial, refs, out),
+            Some(_) => stream::encode_between(levels, components, refs, self.options.effort, out),
+        }
+        let mut back = vec![W::default(); levels.len()];
+        let used = stream::decode(&out[start..], components, spatial, refs, &mut back);
+        if used != Ok(out.len() - start) || back != levels {
+            return Err(self.plan.broken(record, frame));
+        }
+        Ok(())
+    }
+}

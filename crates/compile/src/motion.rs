@@ -1,0 +1,223 @@
+//! First look at the transforms: what moves, what a translation, rotation and scale can say, how large the world gets
+//! and what is visible when. One pass over all frames, nothing kept per frame but a visibility bit.
+
+use crate::Error;
+use crate::flatten::FlatNode;
+use crate::mesh::trs::{Trs, decompose};
+use glam::{DMat4, DVec3};
+use meshreel_codec::transform::Transform;
+use meshreel_scene::{
+    Placed, Scene,
+    sample::{World, largest_scale},
+};
+
+/// One bit per frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameSet(Vec<u64>);
+
+impl FrameSet {
+    /// No frame of `frames`.
+    pub fn new(frames: usize) -> FrameSet {
+        FrameSet(vec![0; frames.div_ceil(64)])
+    }
+    /// Adds a frame.
+    pub fn insert(&mut self, frame: usize) {
+        self.0[frame / 64] |= 1 << (frame % 64);
+    }
+    /// True where the frame is in the set.
+    pub fn contains(&self, frame: usize) -> bool {
+        self.0.get(frame / 64).is_some_and(|word| word >> (frame % 64) & 1 == 1)
+    }
+    /// Number of frames in the set.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+    /// Adds all frames of `other`.
+    pub fn extend(&mut self, other: &FrameSet) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a |= b;
+        }
+    }
+}
+
+/// Whether a node follows its parents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Inherits {
+    Always,
+    Never,
+    /// Sometimes: its local matrix then is its world matrix.
+    Mixed,
+}
+
+/// What one placed object's local transform does over all frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Local {
+    /// It changes.
+    pub animated: bool,
+    /// Translation, rotation and scale say it exactly: no shear, nothing degenerate.
+    pub pure: bool,
+    /// Its scale is the same along all axes (so that what stands below cannot be sheared by it).
+    pub uniform: bool,
+    /// It turns nothing (so that no scale above can shear it).
+    pub unrotated: bool,
+    /// Whether it follows its parents.
+    pub inherits: Inherits,
+}
+
+/// Outcome of the pass.
+pub struct Motion {
+    /// Per placed object.
+    pub local: Vec<Local>,
+    /// Largest scale of the world transform over all frames, per placed object (0 where not selected).
+    pub largest_scale: Vec<f64>,
+    /// Frames in which it is visible, per placed object (empty where not selected).
+    pub visible: Vec<FrameSet>,
+    /// A world matrix with NaN or infinity occurred here.
+    pub broken: Vec<bool>,
+}
+
+/// Relative error below which a matrix counts as translation, rotation and scale. Far below any float32 rounding that
+/// a file's own matrices carry; what it lets through is measured later.
+const PURE: f64 = 1e-7;
+
+/// Looks at `placed` at all `times`.
+pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) -> Result<Motion, Error> {
+    let n = placed.len();
+    let mut world = World::new(scene, placed)?;
+    let mut first: Vec<DMat4> = Vec::with_capacity(n);
+    let start = Local { animated: false, pure: true, uniform: true, unrotated: true, inherits: Inherits::Always };
+    let mut motion = Motion {
+        local: vec![start; n],
+        largest_scale: vec![0.0; n],
+        visible: selected.iter().map(|&s| FrameSet::new(if s { times.len() } else { 0 })).collect(),
+        broken: vec![false; n],
+    };
+    for (frame, &time) in times.iter().enumerate() {
+        world.evaluate(time)?;
+        for i in 0..n {
+            let state = &mut motion.local[i];
+            if frame == 0 || !world.is_constant(i) {
+                let (local, inherits) = world.local(i, time)?;
+                if frame == 0 {
+                    first.push(local);
+                    state.inherits = if inherits { Inherits::Always } else { Inherits::Never };
+                } else {
+                    state.animated |= local != first[i];
+                    if inherits != (state.inherits == Inherits::Always) {
+                        state.inherits = Inherits::Mixed;
+                    }
+                }
+                classify(&local, state);
+            }
+            if selected[i] {
+                if world.visible[i] {
+                    motion.visible[i].insert(frame);
+                }
+                let matrix = &world.matrix[i];
+                if !matrix.is_finite() {
+                    motion.broken[i] = true;
+                    continue;
+                }
+                if frame == 0 || !still(&world, placed, i) {
+                    motion.largest_scale[i] = motion.largest_scale[i].max(largest_scale(matrix));
+                }
+            }
+        }
+    }
+    Ok(motion)
+}
+
+fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
+    loop {
+        if !world.is_constant(i) {
+            return false;
+        }
+        match placed[i].parent {
+            Some(parent) => i = parent,
+            None => return true,
+        }
+    }
+}
+
+fn classify(m: &DMat4, state: &mut Local) {
+    let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
+    let (a, b, c) = (x.length(), y.length(), z.length());
+    let size = a.max(b).max(c);
+    let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE * lu * lv;
+    state.pure &= m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
+    state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE * size;
+    let off = [x.y, x.z, y.x, y.z, z.x, z.y].iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    state.unrotated &= off <= PURE * size;
+}
+
+/// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to f32 and
+/// multiplied up the tree again.
+pub struct Tracks<'a> {
+    nodes: &'a [FlatNode],
+    /// The source at the frame last asked for.
+    pub world: World<'a>,
+    previous: Vec<Option<Trs>>,
+    /// Local transform per node.
+    pub local: Vec<Transform>,
+    /// World matrix per node, rows of 3×4.
+    pub decoded: Vec<[[f64; 4]; 3]>,
+}
+
+impl<'a> Tracks<'a> {
+    /// At no frame yet.
+    pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
+        Ok(Tracks {
+            nodes,
+            world: World::new(scene, placed)?,
+            previous: vec![None; nodes.len()],
+            local: vec![Transform::IDENTITY; nodes.len()],
+            decoded: vec![Transform::IDENTITY.matrix(); nodes.len()],
+        })
+    }
+
+    /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be given in order.
+    pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
+        self.world.evaluate(time)?;
+        for (i, node) in self.nodes.iter().enumerate() {
+            if node.animated || self.previous[i].is_none() {
+                let matrix = node.matrix(&self.world, time)?;
+                let parts = decompose(&matrix, self.previous[i].as_ref())
+                    .or(self.previous[i])
+                    .unwrap_or(Trs::IDENTITY);
+                self.local[i] = Transform {
+                    rotation: parts.rotation.to_array().map(|x| x as f32),
+                    translation: parts.translation.to_array().map(|x| x as f32),
+                    scale: parts.scale.to_array().map(|x| x as f32),
+                };
+                self.previous[i] = Some(parts);
+            }
+            let own = self.local[i].matrix();
+            self.decoded[i] = node.parent.map_or(own, |p| product(&self.decoded[p], &own));
+        }
+        Ok(())
+    }
+}
+
+/// `a · b`, rows of 3×4.
+pub fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            let last = if j == 3 { a[i][3] } else { 0.0 };
+            a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j] + last
+        })
+    })
+}
+
+/// Bounds of a transformed box (min xyz, max xyz).
+pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for corner in 0..8 {
+        let p: [f64; 3] = std::array::from_fn(|k| f64::from(b[if corner >> k & 1 == 0 { k } else { k + 3 }]));
+        for k in 0..3 {
+            let x = m[k][0] * p[0] + m[k][1] * p[1] + m[k][2] * p[2] + m[k][3];
+            (low[k], high[k]) = (low[k].min(x), high[k].max(x));
+        }
+    }
+    [low[0], low[1], low[2], high[0], high[1], high[2]]
+}

@@ -1,0 +1,467 @@
+//! First pass over a mesh: bounds, what moves, welded points, triangles, vertices, order (A05, A07–A10, A15, A16).
+//! What it finds does not depend on tolerances; [`crate::evaluate`] then gives the values of any frame.
+
+use crate::mesh::{
+    attributes::{Elements, Expand},
+    faces::Faces,
+    materials, normals, optimize, split,
+    split::Splitter,
+    tangents::{Oriented, Tangents, orient},
+    triangulate,
+};
+use crate::{Error, MethodChoice, Options};
+use glam::{DMat4, DVec3};
+use meshreel_scene::{Attribute, Mesh, Remark, sample};
+
+/// A mesh to be compiled: the source with the times at which its frames are read.
+pub struct Source<'a> {
+    /// The source.
+    pub mesh: &'a Mesh,
+    /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible one near it,
+    /// so that hidden frames cost nothing.
+    pub times: Vec<f64>,
+    /// World matrix per output frame, for a mesh that is baked to world space.
+    pub matrices: Option<Vec<DMat4>>,
+    /// What is compiled beside positions.
+    pub normals: bool,
+    #[allow(missing_docs)]
+    pub uvs: bool,
+    #[allow(missing_docs)]
+    pub colours: bool,
+}
+
+/// Coordinates beyond this are taken for damage: squares of distances must stay finite in f32.
+const LARGEST: f32 = 1e18;
+
+impl Source<'_> {
+    /// Points at `frame` in object space, those that are not finite replaced; returns how many were.
+    pub fn object_points(&self, frame: usize, fallback: &[[f32; 3]], out: &mut Vec<[f32; 3]>) -> Result<usize, Error> {
+        sample::positions_at(self.mesh, self.times[frame], out)?;
+        Ok(mend(out, fallback))
+    }
+    /// Moves object points to where the file keeps them: world space for baked meshes.
+    pub fn place(&self, frame: usize, object: &[[f32; 3]], out: &mut Vec<[f32; 3]>) {
+        out.clear();
+        match &self.matrices {
+            None => out.extend_from_slice(object),
+            Some(matrices) => {
+                let m = &matrices[frame];
+                out.extend(object.iter().map(|&p| {
+                    let p = m.transform_point3(DVec3::from_array(p.map(f64::from)));
+                    p.to_array().map(|v| if v.is_finite() { v as f32 } else { 0.0 })
+                }));
+            }
+        }
+    }
+    /// True where world matrices mirror (decided on the first frame): faces then turn the other way.
+    pub fn mirrored(&self) -> bool {
+        self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
+    }
+}
+
+/// Replaces points that are not finite by those of `fallback`, or by the middle of the others.
+fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
+    let good = |p: &[f32; 3]| p.iter().all(|v| v.abs() <= LARGEST);
+    if points.iter().all(good) {
+        return 0;
+    }
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for p in points.iter().filter(|p| good(p)) {
+        for k in 0..3 {
+            (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
+        }
+    }
+    let middle = std::array::from_fn(|k| if low[k] <= high[k] { low[k] / 2.0 + high[k] / 2.0 } else { 0.0 });
+    let mut mended = 0;
+    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !good(p)) {
+        *p = fallback.get(i).copied().unwrap_or(middle);
+        mended += 1;
+    }
+    mended
+}
+
+/// Lowest and highest value per component.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent<const N: usize> {
+    /// Lowest.
+    pub low: [f32; N],
+    /// Highest.
+    pub high: [f32; N],
+}
+
+impl<const N: usize> Default for Extent<N> {
+    fn default() -> Self {
+        Extent { low: [f32::INFINITY; N], high: [f32::NEG_INFINITY; N] }
+    }
+}
+
+impl<const N: usize> Extent<N> {
+    /// Includes `values`; NaN and infinities are left out.
+    pub fn extend(&mut self, values: &[[f32; N]]) {
+        for value in values {
+            for k in 0..N {
+                if value[k].is_finite() {
+                    self.low[k] = self.low[k].min(value[k]);
+                    self.high[k] = self.high[k].max(value[k]);
+                }
+            }
+        }
+    }
+    /// Lowest and highest of component `k`, zeros where nothing was included.
+    pub fn component(&self, k: usize) -> (f32, f32) {
+        if self.low[k] <= self.high[k] { (self.low[k], self.high[k]) } else { (0.0, 0.0) }
+    }
+}
+
+/// A vertex channel that is there in every frame it is needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<const N: usize> {
+    /// Number in the source's list.
+    pub source: usize,
+    /// Values differ between frames.
+    pub animated: bool,
+    /// Over all frames.
+    pub extent: Extent<N>,
+}
+
+/// Where normals come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normals {
+    /// Not compiled.
+    None,
+    /// The file's.
+    File,
+    /// Angle-weighted, made here.
+    Made,
+}
+
+/// What the pass found.
+pub struct Prepared {
+    /// Over all frames, in the space the file keeps.
+    pub extent: Extent<3>,
+    /// The same in object space (differs for baked meshes).
+    pub object_extent: Extent<3>,
+    /// Points: the most of any frame.
+    pub points: usize,
+    /// Points, summed over frames.
+    pub points_total: u64,
+    /// Positions differ between frames.
+    pub moving: bool,
+    /// Where normals come from.
+    pub normals: Normals,
+    /// Normals differ between frames.
+    pub normals_animated: bool,
+    /// Tangents are kept (uvs and normals are there).
+    pub tangents: bool,
+    /// UV sets.
+    pub uvs: Vec<Set<2>>,
+    /// Colour sets.
+    pub colours: Vec<Set<4>>,
+    /// Fixed topology; None = fluid.
+    pub fixed: Option<Fixed>,
+    /// Materials, in the order of index ranges.
+    pub materials: Vec<materials::Material>,
+}
+
+/// Layout of a mesh whose faces stay.
+pub struct Fixed {
+    /// Usable faces.
+    pub faces: Faces,
+    /// Faces in the file.
+    pub face_count: usize,
+    /// Smoothing groups, where normals are made.
+    pub groups: normals::Groups,
+    /// Per vertex its point …
+    pub vertex_point: Vec<u32>,
+    /// … a corner of the file (u32::MAX for points without faces) …
+    pub vertex_corner: Vec<u32>,
+    /// … and the face of that corner.
+    pub vertex_face: Vec<u32>,
+    /// Sign of the bitangent per vertex, that of the first frame (A15).
+    pub vertex_sign: Vec<f32>,
+    /// Tangent groups, where tangents are kept.
+    pub tangents: Option<Tangents>,
+    /// Three vertices per triangle, counter-clockwise.
+    pub indices: Vec<u32>,
+    /// First index and number of indices per material.
+    pub ranges: Vec<(u32, u32)>,
+    /// Per triangle its face in the file.
+    pub triangle_face: Vec<u32>,
+    /// Per vertex the first vertex whose position is bit-equal in all frames; None where all differ.
+    pub weld: Option<Vec<u32>>,
+    /// Points of the first frame, for points that are not finite later.
+    pub first_points: Vec<[f32; 3]>,
+}
+
+/// Looks at all frames of a mesh.
+pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+    let mesh = source.mesh;
+    let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
+    let frames = source.times.len();
+    let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
+
+    // Positions: bounds, motion, welding; whether the number of points stays.
+    let (mut object, mut points, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut extent, mut object_extent) = (Extent::default(), Extent::default());
+    let (mut most, mut total, mut mended, mut moving, mut steady) = (0usize, 0u64, 0usize, false, true);
+    let mut weld: Option<Splitter> = None;
+    for frame in 0..frames {
+        mended += source.object_points(frame, &first, &mut object)?;
+        source.place(frame, &object, &mut points);
+        object_extent.extend(&object);
+        extent.extend(&points);
+        most = most.max(points.len());
+        total += points.len() as u64;
+        if frame == 0 {
+            first = object.clone();
+            let mut classes = Splitter::new(&vec![0; if fixed { object.len() } else { 0 }]);
+            classes.refine(|p| split::all_bits(object[p as usize]));
+            weld = (classes.classes() < object.len() && fixed).then_some(classes);
+        } else {
+            moving |= object != first;
+            steady &= object.len() == first.len();
+            if let (Some(classes), true) = (&mut weld, steady) {
+                classes.refine(|p| split::all_bits(object[p as usize]));
+            }
+        }
+    }
+    moving |= source.matrices.as_ref().is_some_and(|all| all.iter().any(|m| *m != all[0]));
+    if mended > 0 {
+        remark(format!("{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"));
+    }
+    let fixed = fixed && steady;
+
+    let mut prepared = Prepared {
+        extent,
+        object_extent,
+        points: most,
+        points_total: total,
+        moving,
+        normals: Normals::None,
+        normals_animated: false,
+        tangents: false,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        fixed: None,
+        materials: Vec::new(),
+    };
+    let mut raw = sample::Faces::default();
+    sample::faces_at(mesh, source.times[0], &mut raw)?;
+    let faces = Faces::new(&raw.counts, &raw.indices, first.len());
+    let mut splitter = Splitter::new(if fixed { &faces.corner_point } else { &[] });
+    let corner_face = corner_faces(&faces);
+
+    if source.uvs {
+        for (i, attribute) in mesh.uvs.iter().enumerate() {
+            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
+                prepared.uvs.push(set);
+            }
+        }
+    }
+    if source.colours {
+        for (i, attribute) in mesh.colours.iter().enumerate() {
+            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
+                prepared.colours.push(set);
+            }
+        }
+    }
+    if source.normals {
+        prepared.normals = Normals::Made;
+        prepared.normals_animated = moving;
+        if let Some(attribute) = &mesh.normals
+            && let Some(set) = look::<3>(source, attribute, 0, fixed, &mut splitter, &corner_face, &mut remark)?
+        {
+            prepared.normals = Normals::File;
+            prepared.normals_animated = set.animated || source.matrices.is_some() && moving;
+        }
+        prepared.tangents = !prepared.uvs.is_empty();
+    }
+    if prepared.uvs.len() > 255 || prepared.colours.len() > 255 {
+        return Err(Error::Limit {
+            what: format!("{}: attribute sets of one kind", mesh.path),
+            asked: prepared.uvs.len().max(prepared.colours.len()) as u64,
+            allowed: 255,
+        });
+    }
+
+    let sets = face_sets(mesh, source.times[0])?;
+    let assignment = materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
+    if !fixed {
+        // Ranges come per frame, in the order of all sets, faces in none last: a face in each set and one beyond.
+        let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
+        let all = materials::assign(
+            sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
+            sets.len() + 1,
+        );
+        prepared.materials = all.materials;
+        if let Some(sentence) = faces.dropped.sentence() {
+            remark(format!("{sentence} (first frame)"));
+        }
+        return Ok(prepared);
+    }
+    if let Some(sentence) = faces.dropped.sentence() {
+        remark(sentence);
+    }
+    assignment.remarks.into_iter().for_each(&mut remark);
+
+    let mut groups = normals::Groups::default();
+    if prepared.normals == Normals::Made {
+        groups = normals::smooth_groups(&first, &faces, options.smooth_angle);
+        if options.smooth_angle.is_some() {
+            splitter.refine(|c| [groups.corner[c as usize]]);
+        }
+    }
+    let mut triangles = triangulate::triangulate_faces(&first, &faces, mesh.winding);
+    if source.mirrored() {
+        triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
+    }
+    let split = splitter.finish(&faces.corner_point, faces.points);
+    let by_vertex: Vec<[u32; 3]> =
+        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
+    let mut fixed = Fixed {
+        vertex_face: face_of(&split.vertex_corner, &corner_face),
+        vertex_point: split.vertex_point,
+        vertex_corner: split.vertex_corner,
+        vertex_sign: Vec::new(),
+        tangents: None,
+        faces,
+        face_count: raw.counts.len(),
+        groups,
+        indices: Vec::new(),
+        ranges: Vec::new(),
+        triangle_face: Vec::new(),
+        weld: None,
+        first_points: first,
+    };
+    let mut oriented =
+        Oriented { triangles: by_vertex, vertex: (0..fixed.vertex_point.len() as u32).collect(), signs: Vec::new() };
+    if prepared.tangents {
+        let values = fixed.first_values(source, &prepared)?;
+        let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
+        oriented = orient(&oriented.triangles, &tangents.corners(values.vertices()), fixed.vertex_point.len());
+    }
+    let triangle_material: Vec<u32> =
+        triangles.faces.iter().map(|&f| assignment.face_material[f as usize]).collect();
+    let layout = optimize::layout(
+        &oriented.triangles,
+        &triangle_material,
+        assignment.materials.len(),
+        oriented.vertex.len(),
+    );
+    let order = |list: &[u32]| {
+        layout.vertex_order.iter().map(|&v| list[oriented.vertex[v as usize] as usize]).collect::<Vec<u32>>()
+    };
+    fixed.vertex_point = order(&fixed.vertex_point);
+    fixed.vertex_corner = order(&fixed.vertex_corner);
+    fixed.vertex_face = order(&fixed.vertex_face);
+    fixed.vertex_sign =
+        layout.vertex_order.iter().map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0)).collect();
+    fixed.triangle_face = layout.triangle_order.iter().map(|&t| triangles.faces[t as usize]).collect();
+    fixed.indices = layout.indices;
+    fixed.ranges = layout.ranges;
+    if prepared.tangents {
+        let values = fixed.first_values(source, &prepared)?;
+        fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
+    }
+    fixed.weld = welded(weld, &fixed.vertex_point);
+    prepared.materials = assignment.materials;
+    prepared.fixed = Some(fixed);
+    Ok(prepared)
+}
+
+fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
+    let mut representative: Vec<u32> = Vec::new();
+    let of = |v: usize| {
+        let point = vertex_point[v];
+        weld.as_ref().map_or(point, |classes| classes.class_of(point)) as usize
+    };
+    let mut first = vec![u32::MAX; (0..vertex_point.len()).map(of).max().map_or(0, |m| m + 1)];
+    let mut any = false;
+    for v in 0..vertex_point.len() {
+        let slot = &mut first[of(v)];
+        match *slot {
+            u32::MAX => *slot = v as u32,
+            _ => any = true,
+        }
+        representative.push(*slot);
+    }
+    any.then_some(representative)
+}
+
+/// Face of each corner of the file; u32::MAX for those of unusable faces.
+pub fn corner_faces(faces: &Faces) -> Vec<u32> {
+    let mut out = vec![u32::MAX; faces.corner_point.len()];
+    for face in &faces.list {
+        out[face.range()].fill(face.number);
+    }
+    out
+}
+
+/// Face of each vertex, through its corner.
+pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
+    vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
+}
+
+/// Names and faces of the sets at a time.
+pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Error> {
+    mesh.face_sets
+        .iter()
+        .map(|set| {
+            let mut list = Vec::new();
+            sample::held(&set.faces, mesh, time, &mut list)?;
+            Ok((set.name.clone(), list))
+        })
+        .collect()
+}
+
+/// Whether an attribute is there in all frames; if so it takes part in splitting.
+fn look<const N: usize>(
+    source: &Source<'_>,
+    attribute: &Attribute<[f32; N]>,
+    number: usize,
+    fixed: bool,
+    splitter: &mut Splitter,
+    corner_face: &[u32],
+    remark: &mut impl FnMut(String),
+) -> Result<Option<Set<N>>, Error>
+where
+    [f32; N]: sample::Mix + Default,
+{
+    let mesh = source.mesh;
+    let mut set = Set { source: number, animated: false, extent: Extent::default() };
+    let (mut first, mut values) = (sample::Values::default(), sample::Values::default());
+    let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
+    let steady = fixed
+        && sample::follow(&attribute.values, mesh).is_constant()
+        && attribute.indices.as_ref().is_none_or(|i| sample::follow(i, mesh).is_constant());
+    let frames = if steady { 1 } else { source.times.len() };
+    for frame in 0..frames {
+        let time = source.times[frame];
+        let out = if frame == 0 { &mut first } else { &mut values };
+        sample::attribute_at(attribute, mesh, time, out)?;
+        if frame == 0 || !fixed {
+            sample::faces_at(mesh, time, &mut faces)?;
+            sample::positions_at(mesh, time, &mut points)?;
+        }
+        let elements =
+            Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
+        let out = if frame == 0 { &first } else { &values };
+        let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
+        if let Err(why) = expand.check(elements) {
+            remark(format!("{} left out: {why} (frame {frame})", attribute.name));
+            return Ok(None);
+        }
+        let differs = frame > 0 && first != values;
+        if frame == 0 || differs {
+            set.animated |= differs;
+            set.extent.extend(&out.values);
+            if fixed && expand.splits() {
+                splitter.refine(|c| split::all_bits(expand.at(c, corner_face[c as usize], 0)));
+            }
+        }
+        if expand.bad() > 0 {
+            remark(format!("{} has {} bad indices (frame {frame}); zeros taken", attribute.name, expand.bad()));
+        }
+    }
+    Ok(Some(set))
+}

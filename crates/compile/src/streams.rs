@@ -1,0 +1,228 @@
+//! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
+//! (A11–A16).
+
+use crate::mesh::tangents::Vertices;
+use meshreel_codec::{
+    octahedral, qtangent,
+    quantize::Axis,
+    record::{Semantic, StreamRecord},
+    stream::Spatial,
+    word::Word,
+};
+
+/// Values of all vertices in one frame.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct VertexValues {
+    pub positions: Vec<[f32; 3]>,
+    pub normals: Vec<[f32; 3]>,
+    /// xyz and the sign of the bitangent.
+    pub tangents: Vec<[f32; 4]>,
+    pub uvs: Vec<Vec<[f32; 2]>>,
+    pub colours: Vec<Vec<[f32; 4]>>,
+}
+
+impl VertexValues {
+    /// What tangents are made from.
+    pub fn vertices(&self) -> Vertices<'_> {
+        Vertices { positions: &self.positions, normals: &self.normals, uvs: self.uvs.first().map_or(&[], Vec::as_slice) }
+    }
+}
+
+/// Levels of one stream in one frame, component-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Levels {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+/// Runs `$body` with `$v` bound to the vector inside, whatever its word.
+#[macro_export]
+macro_rules! with_levels {
+    ($levels:expr, $v:ident => $body:expr) => {
+        match $levels {
+            $crate::streams::Levels::U8($v) => $body,
+            $crate::streams::Levels::U16($v) => $body,
+            $crate::streams::Levels::U32($v) => $body,
+        }
+    };
+}
+
+/// Access to the vector of a word that is known from elsewhere.
+pub trait Typed: Word {
+    /// The levels as this word; None for another one.
+    fn of(levels: &Levels) -> Option<&[Self]>;
+    /// A level.
+    fn from_u32(value: u32) -> Self;
+    /// As a number.
+    fn to_u32(self) -> u32;
+}
+
+macro_rules! typed {
+    ($($t:ty, $variant:ident);*) => {$(
+        impl Typed for $t {
+            fn of(levels: &Levels) -> Option<&[Self]> {
+                match levels { Levels::$variant(v) => Some(v), _ => None }
+            }
+            fn from_u32(value: u32) -> Self { value as $t }
+            fn to_u32(self) -> u32 { u32::from(self) }
+        }
+    )*};
+}
+typed!(u8, U8; u16, U16; u32, U32);
+
+impl Levels {
+    /// None yet, in words of `word` bytes.
+    pub fn new(word: u8) -> Levels {
+        match word {
+            1 => Levels::U8(Vec::new()),
+            2 => Levels::U16(Vec::new()),
+            _ => Levels::U32(Vec::new()),
+        }
+    }
+}
+
+/// Bytes of the smallest word for `bits`.
+pub fn word_for(bits: u32) -> u8 {
+    match bits {
+        0..=8 => 1,
+        9..=16 => 2,
+        _ => 4,
+    }
+}
+
+/// How a stream is predicted inside a frame (B02, B05).
+pub fn spatial(semantic: Semantic) -> Spatial {
+    match semantic {
+        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
+        Semantic::Normal | Semantic::QTangent | Semantic::Colour => Spatial::Average,
+    }
+}
+
+/// Levels of the stream `record` for `values`.
+pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Levels) {
+    with_levels!(out, v => fill(record, values, v));
+}
+
+fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>) {
+    let set = usize::from(record.set);
+    let bits = u32::from(record.bits);
+    match record.semantic {
+        Semantic::Position => lattice(&record.axes, &values.positions, out),
+        Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
+        Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
+        Semantic::Normal => planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits)),
+        Semantic::QTangent => {
+            planes(values.normals.len(), out, |v| qtangent::encode(frame(values, v), bits));
+        }
+    }
+}
+
+/// The tangent frame of a vertex.
+pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
+    let [x, y, z, sign] = values.tangents[v];
+    qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
+}
+
+fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
+    out.clear();
+    out.reserve(N * values.len());
+    for (k, axis) in axes.iter().enumerate() {
+        out.extend(values.iter().map(|value| W::from_u32(axis.level(value[k]))));
+    }
+}
+
+fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl Fn(usize) -> [u16; N]) {
+    out.clear();
+    out.resize(N * count, W::default());
+    for v in 0..count {
+        for (k, level) in value(v).into_iter().enumerate() {
+            out[k * count + v] = W::from_u32(u32::from(level));
+        }
+    }
+}
+
+/// Largest error of `levels` against `values`, in the unit of the stream's tolerance: distance for positions and uvs, degrees for
+/// normals, largest component for colours.
+pub fn error(record: &StreamRecord, levels: &Levels, values: &VertexValues) -> f64 {
+    with_levels!(levels, v => error_of(record, v, values))
+}
+
+fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues) -> f64 {
+    let set = usize::from(record.set);
+    let bits = u32::from(record.bits);
+    match record.semantic {
+        Semantic::Position => farthest(&record.axes, levels, &values.positions),
+        Semantic::Uv => farthest(&record.axes, levels, &values.uvs[set]),
+        Semantic::Colour => {
+            let values = &values.colours[set];
+            let count = values.len();
+            let mut most = 0.0f64;
+            for (k, axis) in record.axes.iter().enumerate() {
+                for (v, value) in values.iter().enumerate() {
+                    let back = axis.value(levels[k * count + v].to_u32());
+                    most = most.max((f64::from(back) - f64::from(value[k])).abs());
+                }
+            }
+            most
+        }
+        Semantic::Normal => {
+            let count = values.normals.len();
+            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            (0..count).fold(0.0, |most, v| {
+                angle(octahedral::decode([at(v, 0), at(v, 1)], bits), values.normals[v]).max(most)
+            })
+        }
+        Semantic::QTangent => {
+            let count = values.normals.len();
+            let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
+            (0..count).fold(0.0, |most: f64, v| {
+                let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
+                let [x, y, z, _] = values.tangents[v];
+                most.max(angle(back.normal, values.normals[v])).max(angle(back.tangent, [x, y, z]))
+            })
+        }
+    }
+}
+
+fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f32; N]]) -> f64 {
+    let count = values.len();
+    let planes: [&[W]; N] = std::array::from_fn(|k| &levels[k * count..(k + 1) * count]);
+    let mut most = 0.0f64;
+    for (v, value) in values.iter().enumerate() {
+        let mut square = 0.0;
+        for k in 0..N {
+            let d = f64::from(axes[k].value(planes[k][v].to_u32())) - f64::from(value[k]);
+            square += d * d;
+        }
+        most = most.max(square);
+    }
+    most.sqrt()
+}
+
+/// Angle between two vectors in degrees; 0 where one of them has no direction.
+pub fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
+    let (a, b) = (a.map(f64::from), b.map(f64::from));
+    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+    let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let sine = (cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]).sqrt();
+    if sine == 0.0 && dot == 0.0 { 0.0 } else { sine.atan2(dot).to_degrees() }
+}
+
+/// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
+pub fn bounds(record: &StreamRecord, levels: &Levels) -> [f32; 6] {
+    with_levels!(levels, v => {
+        let mut out = [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+        let count = v.len() / 3;
+        if count > 0 {
+            for (k, axis) in record.axes.iter().enumerate() {
+                let plane = &v[k * count..(k + 1) * count];
+                let (low, high) = plane.iter().fold((u32::MAX, 0), |(l, h), &x| (l.min(x.to_u32()), h.max(x.to_u32())));
+                (out[k], out[k + 3]) = (axis.value(low), axis.value(high));
+            }
+        }
+        out
+    })
+}

@@ -1,0 +1,590 @@
+//! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
+//! everything (A20, B09–B14).
+
+use crate::encode::{MeshPlan, Part};
+use crate::flatten::FlatNode;
+use crate::motion::{Motion, Tracks, transform_box};
+use crate::plan::{Budget, visibility};
+use crate::report::{MeshReport, Phase, Progress, Report};
+use crate::{Error, Options, pipeline};
+use meshreel_codec::{
+    block::{Compressor, Decompressor},
+    index,
+    record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
+    source_map::{self, SourceMap},
+    transform::{self, Transform},
+};
+use meshreel_format::{FrameKind, Summary, Writer};
+use meshreel_scene::{Placed, Scene, Unit};
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Kinds of chunks. Part of the format.
+const DESCRIPTION: u16 = 1;
+const CONNECTIVITY: u16 = 2;
+const VALUES: u16 = 3;
+const SOURCE_MAP: u16 = 4;
+
+/// Meshes share chunks of about this size before compression.
+const BATCH: usize = 1 << 20;
+
+/// Everything that the passes before decided.
+pub struct Job<'a> {
+    pub scene: &'a Scene,
+    pub placed: &'a [Placed],
+    pub times: &'a [f64],
+    pub nodes: &'a [FlatNode],
+    /// Unique meshes and where they are placed.
+    pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
+    /// Per placed object.
+    pub tolerances: Vec<Budget>,
+    pub options: &'a Options,
+    pub motion: &'a Motion,
+}
+
+/// The file, or, on a dry run, only its size.
+enum Output {
+    File(Writer),
+    Count { chunks: u32, bytes: u64 },
+}
+
+impl Output {
+    fn chunk(&mut self, kind: u16, raw: u32, bytes: &[u8]) -> Result<u32, Error> {
+        match self {
+            Output::File(writer) => Ok(writer.add_chunk(kind, raw, bytes)?),
+            Output::Count { chunks, bytes: total } => {
+                *total += (bytes.len() + meshreel_format::CHUNK_ENTRY_SIZE) as u64;
+                *chunks += 1;
+                Ok(*chunks - 1)
+            }
+        }
+    }
+}
+
+/// Collects the pieces of many meshes into chunks of one kind.
+struct Batches {
+    kind: u16,
+    content: Vec<u8>,
+    /// Chunks written so far hold these pieces: mesh, raw size.
+    pending: Vec<(usize, usize)>,
+    /// Compressed bytes per mesh, shared out by raw size.
+    stored: Vec<f64>,
+    locations: Vec<Location>,
+    total: u64,
+}
+
+impl Batches {
+    fn new(kind: u16, meshes: usize) -> Batches {
+        Batches {
+            kind,
+            content: Vec::new(),
+            pending: Vec::new(),
+            stored: vec![0.0; meshes],
+            locations: vec![Location::default(); meshes],
+            total: 0,
+        }
+    }
+
+    fn add(
+        &mut self,
+        mesh: usize,
+        fill: impl FnOnce(&mut Vec<u8>),
+        compressor: &mut Compressor,
+        output: &mut Output,
+    ) -> Result<(), Error> {
+        let start = self.content.len();
+        fill(&mut self.content);
+        let size = self.content.len() - start;
+        check_size("static data of one mesh", self.content.len())?;
+        self.locations[mesh] = Location { chunk: u32::MAX, offset: start as u32, size: size as u32 };
+        self.pending.push((mesh, size));
+        if self.content.len() >= BATCH { self.flush(compressor, output) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, compressor: &mut Compressor, output: &mut Output) -> Result<(), Error> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut packed = Vec::new();
+        compressor.compress(&self.content, &mut packed);
+        let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
+        let stored = (packed.len() + meshreel_format::CHUNK_ENTRY_SIZE) as f64;
+        self.total += stored as u64;
+        for (mesh, size) in self.pending.drain(..) {
+            self.locations[mesh].chunk = chunk;
+            self.stored[mesh] += stored * size as f64 / self.content.len().max(1) as f64;
+        }
+        self.content.clear();
+        Ok(())
+    }
+}
+
+/// Blocks are at most this large, so that a reader's limits hold.
+const LARGEST_BLOCK: usize = 1 << 30;
+
+fn check_size(what: &str, size: usize) -> Result<(), Error> {
+    match size <= LARGEST_BLOCK {
+        true => Ok(()),
+        false => Err(Error::Limit { what: what.into(), asked: size as u64, allowed: LARGEST_BLOCK as u64 }),
+    }
+}
+
+/// What a group's job needs to know of one frame.
+struct FrameInput {
+    visible: Vec<u8>,
+    transforms: Vec<Transform>,
+    /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
+    shown: Vec<(u32, [[f64; 4]; 3])>,
+}
+
+struct GroupInput {
+    first: usize,
+    last: usize,
+    with_last: bool,
+    frames: Vec<FrameInput>,
+}
+
+/// One frame ready to be written.
+struct FrameOutput {
+    frame: usize,
+    bytes: Vec<u8>,
+    raw: usize,
+    bounds: [f32; 6],
+    parts: Vec<Counted>,
+}
+
+/// Writes the file.
+pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &dyn Progress) -> Result<Report, Error> {
+    let with_target = |error| match error {
+        Error::Promise { what, .. } => Error::Promise { what, target: target.into() },
+        other => other,
+    };
+    let mut output = match job.options.dry_run {
+        true => Output::Count { chunks: 0, bytes: meshreel_format::HEADER_SIZE as u64 },
+        false => Output::File(Writer::create(target)?),
+    };
+    let meshes = job.plans.len();
+    let mut compressor = Compressor::new(job.options.block, job.options.effort);
+    let mut connectivity = Batches::new(CONNECTIVITY, meshes);
+    let mut values = Batches::new(VALUES, meshes);
+    let mut maps = Batches::new(SOURCE_MAP, meshes);
+    let mut position_share = vec![0.0; meshes];
+    for (m, (plan, _)) in job.plans.iter().enumerate() {
+        let Some(fixed) = &plan.prepared.fixed else { continue };
+        connectivity.add(m, |out| index::encode(&fixed.indices, out), &mut compressor, &mut output)?;
+        let mut bytes = Vec::new();
+        let positions = plan.encode_values(&mut bytes);
+        position_share[m] = positions as f64 / bytes.len().max(1) as f64;
+        values.add(m, |out| out.extend_from_slice(&bytes), &mut compressor, &mut output)?;
+        if !job.options.strip {
+            maps.add(m, |out| source_map::encode(&source_map(plan), out), &mut compressor, &mut output)?;
+        }
+    }
+    for batches in [&mut connectivity, &mut values, &mut maps] {
+        batches.flush(&mut compressor, &mut output)?;
+    }
+    let mut totals = vec![Total::default(); meshes];
+    let mut summary = Summary { bounds: crate::encode::NOTHING, raw_bytes: 0, flags: 0 };
+    encode_frames(&job, pool, progress, |frame| {
+        let kind = if index_frame(frame.frame, job.times.len(), every(&job)) { FrameKind::Index } else { FrameKind::Between };
+        match &mut output {
+            Output::File(w) => w.add_frame(job.times[frame.frame], kind, frame.bounds, frame.raw as u32, &frame.bytes)?,
+            Output::Count { bytes, .. } => *bytes += (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as u64,
+        }
+        summary.raw_bytes += frame.raw as u64;
+        for k in 0..3 {
+            summary.bounds[k] = summary.bounds[k].min(frame.bounds[k]);
+            summary.bounds[k + 3] = summary.bounds[k + 3].max(frame.bounds[k + 3]);
+        }
+        let stored = (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as f64 / frame.raw.max(1) as f64;
+        for (total, part) in totals.iter_mut().zip(frame.parts) {
+            total.bytes += part.bytes as f64 * stored;
+            total.position_bytes += part.position_bytes as f64 * stored;
+            total.error = total.error.max(part.error);
+            total.vertices = total.vertices.max(part.vertices);
+            total.indices = total.indices.max(part.indices);
+        }
+        Ok(())
+    })
+    .map_err(with_target)?;
+    let description = describe(&job, &connectivity, &values, &maps, &totals);
+    let mut bytes = Vec::new();
+    meshreel_codec::record::encode(&description, &mut bytes);
+    if meshreel_codec::record::decode(&bytes).as_ref() != Ok(&description) {
+        return Err(with_target(Error::Promise { what: "the description does not read back".into(), target: target.into() }));
+    }
+    check_size("the description of all nodes and meshes", bytes.len())?;
+    let mut packed = Vec::new();
+    compressor.compress(&bytes, &mut packed);
+    output.chunk(DESCRIPTION, bytes.len() as u32, &packed)?;
+
+    let file_bytes = match output {
+        Output::File(writer) => writer.finish(summary)?,
+        Output::Count { bytes, .. } => bytes,
+    };
+    let mut report = Report {
+        file_bytes,
+        source_map_bytes: maps.total,
+        frames: job.times.len(),
+        raw_bytes: job.plans.iter().map(|(p, _)| 12 * p.prepared.points_total).sum(),
+        ..Report::default()
+    };
+    for (m, (plan, placements)) in job.plans.iter().enumerate() {
+        let position_bytes = values.stored[m] * position_share[m] + totals[m].position_bytes;
+        let points_frames = plan.prepared.points_total;
+        let tolerance = placements.iter().map(|&i| job.tolerances[i].tolerance).fold(f64::INFINITY, f64::min);
+        let worst = placements
+            .iter()
+            .map(|&i| job.tolerances[i])
+            .map(|b| b.transform_error + b.scale * totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0)))
+            .fold(0.0, f64::max);
+        report.meshes.push(MeshReport {
+            path: plan.path.clone(),
+            method: format!("{:?}", plan.method).to_lowercase(),
+            vertices: description.meshes[m].vertices as usize,
+            source_points: plan.prepared.points,
+            frames: job.times.len(),
+            tolerance,
+            bytes: (values.stored[m] + connectivity.stored[m] + totals[m].bytes).round() as u64,
+            position_bytes: position_bytes.round() as u64,
+            bits_per_vertex_frame: 8.0 * position_bytes / (points_frames.max(1) as f64),
+            max_error: worst,
+        });
+    }
+    Ok(report)
+}
+
+#[derive(Clone, Default)]
+struct Total {
+    bytes: f64,
+    position_bytes: f64,
+    error: f64,
+    vertices: usize,
+    indices: usize,
+}
+
+/// What is counted of one mesh in one frame.
+struct Counted {
+    bytes: usize,
+    position_bytes: usize,
+    error: f64,
+    vertices: usize,
+    indices: usize,
+}
+
+fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
+    let Some(fixed) = &plan.prepared.fixed else { return SourceMap::default() };
+    SourceMap {
+        points: plan.prepared.points as u32,
+        corners: fixed.faces.corner_point.len() as u32,
+        faces: fixed.face_count as u32,
+        vertex_point: fixed.vertex_point.clone(),
+        vertex_corner: fixed.vertex_corner.clone(),
+        triangle_face: fixed.triangle_face.clone(),
+    }
+}
+
+fn describe(
+    job: &Job<'_>,
+    connectivity: &Batches,
+    values: &Batches,
+    maps: &Batches,
+    totals: &[Total],
+) -> Description {
+    let mut mesh_of = vec![None; job.placed.len()];
+    for (m, (_, placements)) in job.plans.iter().enumerate() {
+        placements.iter().for_each(|&i| mesh_of[i] = Some(m as u32));
+    }
+    let unit = match job.options.unit.or(job.scene.unit) {
+        None => 0,
+        Some(Unit::Metre) => 1,
+        Some(Unit::Centimetre) => 2,
+        Some(Unit::Millimetre) => 3,
+        Some(Unit::Inch) => 4,
+    };
+    // The first frame's transforms: what an animated node rests at.
+    let rest = Tracks::new(job.scene, job.placed, job.nodes)
+        .and_then(|mut tracks| tracks.evaluate(job.times[0]).map(|()| tracks.local))
+        .unwrap_or_else(|_| vec![Transform::IDENTITY; job.nodes.len()]);
+    let nodes = job
+        .nodes
+        .iter()
+        .zip(rest)
+        .map(|(node, rest)| NodeRecord {
+            path: job.placed[node.named].path.clone(),
+            parent: node.parent.map(|p| p as u32),
+            mesh: node.mesh.and_then(|i| mesh_of[i]),
+            animated: node.animated,
+            visibility: node
+                .mesh
+                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
+            rest,
+            tolerance: node.mesh.map_or(0.0, |i| job.tolerances[i].tolerance),
+            baked: node.baked,
+        })
+        .collect();
+    let meshes = job
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(m, (plan, _))| {
+            let prepared = &plan.prepared;
+            let fixed = prepared.fixed.as_ref();
+            let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
+            let low: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).0);
+            let high: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).1);
+            MeshRecord {
+                path: plan.path.clone(),
+                method: plan.method,
+                codec: CODEC_CLASSIC,
+                vertices: fixed.map_or(totals[m].vertices, |f| f.vertex_point.len()) as u32,
+                indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,
+                source_points: prepared.points as u32,
+                bounds: [low[0], low[1], low[2], high[0], high[1], high[2]],
+                connectivity: connectivity.locations[m],
+                values: values.locations[m],
+                source_map: maps.locations[m],
+                has_table: plan.has_table,
+                streams: plan.streams.clone(),
+                materials: prepared
+                    .materials
+                    .iter()
+                    .enumerate()
+                    .map(|(i, material)| Material {
+                        id: material.id,
+                        name: material.name.clone(),
+                        first: ranges(i).0,
+                        count: ranges(i).1,
+                    })
+                    .collect(),
+            }
+        })
+        .collect();
+    Description {
+        generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
+        options: job.options.to_text(),
+        unit,
+        fps: job.scene.fps.unwrap_or(0.0),
+        period: period(job),
+        nodes,
+        meshes,
+    }
+}
+
+/// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (HOUSE §8.2).
+fn period(job: &Job<'_>) -> f64 {
+    let n = job.times.len();
+    if n < 2 {
+        return 0.0;
+    }
+    let duration = job.times[n - 1] - job.times[0];
+    let equal = || -> Result<bool, Error> {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut moves = false;
+        for (plan, _) in &job.plans {
+            if plan.prepared.fixed.is_none() {
+                return Ok(false);
+            }
+            moves |= plan.prepared.moving;
+            plan.source.object_points(0, &[], &mut a)?;
+            plan.source.object_points(n - 1, &[], &mut b)?;
+            if a != b {
+                return Ok(false);
+            }
+        }
+        let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
+        tracks.evaluate(job.times[0])?;
+        let first = tracks.decoded.clone();
+        tracks.evaluate(job.times[n - 1])?;
+        Ok(first == tracks.decoded && (moves || job.nodes.iter().any(|node| node.animated)))
+    };
+    match (equal().unwrap_or(false), job.options.cycle) {
+        (true, _) => duration,
+        (false, true) => duration * n as f64 / (n - 1) as f64,
+        (false, false) => 0.0,
+    }
+}
+
+fn index_frame(frame: usize, frames: usize, every: usize) -> bool {
+    frame % every == 0 || frame + 1 == frames
+}
+
+/// Distance of index frames: as asked, but shorter where one group would not fit into the memory allowed.
+fn every(job: &Job<'_>) -> usize {
+    let mut every = job.options.index_every;
+    while every > 1 && group_bytes(job, every) > job.options.memory {
+        every = every.div_ceil(2);
+    }
+    every
+}
+
+/// Memory that one group of frames needs while it is worked on.
+fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
+    let (mut largest, mut outputs) = (0u64, 0u64);
+    for (plan, _) in &job.plans {
+        let vertices = plan.prepared.fixed.as_ref().map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+        let (mut levels, mut floats) = (0u64, 24u64);
+        for stream in plan.streams.iter().filter(|s| s.animated) {
+            levels += stream.semantic.components() as u64 * u64::from(stream.word);
+            floats += 4 * stream.semantic.components() as u64 + 12;
+        }
+        if levels > 0 {
+            largest = largest.max(vertices * (7 * levels + 2 * floats));
+            outputs += vertices * levels * every as u64;
+        }
+    }
+    let transforms = job.nodes.len() as u64 * 160 * every as u64;
+    largest + 2 * outputs + transforms + (1 << 16)
+}
+
+fn encode_frames(
+    job: &Job<'_>,
+    pool: &rayon::ThreadPool,
+    progress: &dyn Progress,
+    mut consume: impl FnMut(FrameOutput) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    let frames = job.times.len();
+    let every = every(job);
+    let window = (job.options.memory / group_bytes(job, every).max(1)).clamp(1, 2 * pool.current_num_threads() as u64);
+    let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
+    let mesh_of: Vec<Option<u32>> = {
+        let mut of = vec![None; job.placed.len()];
+        for (m, (_, placements)) in job.plans.iter().enumerate() {
+            placements.iter().for_each(|&i| of[i] = Some(m as u32));
+        }
+        job.nodes.iter().map(|n| n.mesh.and_then(|i| of[i])).collect()
+    };
+    let animated_visibility: Vec<usize> = job
+        .nodes
+        .iter()
+        .filter_map(|n| n.mesh)
+        .filter(|&i| visibility(&job.motion.visible[i], frames) == Visibility::Animated)
+        .collect();
+    let mut next = 0;
+    let produce = || -> Result<Option<GroupInput>, Error> {
+        if next >= frames {
+            return Ok(None);
+        }
+        let first = next;
+        let last = (first + every).min(frames - 1);
+        let with_last = last + 1 == frames;
+        let end = if with_last { last + 1 } else { last };
+        let mut inputs = Vec::with_capacity(end - first);
+        for frame in first..end {
+            tracks.evaluate(job.times[frame])?;
+            let mut visible = vec![0u8; animated_visibility.len().div_ceil(8)];
+            for (bit, &i) in animated_visibility.iter().enumerate() {
+                if job.motion.visible[i].contains(frame) {
+                    visible[bit / 8] |= 1 << (bit % 8);
+                }
+            }
+            let shown = (0..job.nodes.len())
+                .filter_map(|n| Some((n, mesh_of[n]?, job.nodes[n].mesh?)))
+                .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
+                .map(|(n, m, _)| (m, tracks.decoded[n]))
+                .collect();
+            let transforms =
+                (0..job.nodes.len()).filter(|&n| job.nodes[n].animated).map(|n| tracks.local[n]).collect();
+            inputs.push(FrameInput { visible, transforms, shown });
+        }
+        next = end;
+        Ok(Some(GroupInput { first, last, with_last, frames: inputs }))
+    };
+    let mut done = 0;
+    pipeline::run(
+        pool,
+        window as usize,
+        produce,
+        |group| encode_group(job, group),
+        |outputs: Vec<FrameOutput>| {
+            for output in outputs {
+                consume(output)?;
+                done += 1;
+                progress.update(Phase::Encode, done, frames as u64);
+            }
+            Ok(())
+        },
+    )
+}
+
+fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Error> {
+    let parts: Vec<Vec<Part>> = job
+        .plans
+        .par_iter()
+        .map(|(plan, _)| plan.encode_group(group.first, group.last, group.with_last, job.options))
+        .collect::<Result<_, Error>>()?;
+    let parts = Arc::new(parts);
+    group
+        .frames
+        .par_iter()
+        .enumerate()
+        .map_init(
+            || (Compressor::new(job.options.block, job.options.effort), Decompressor::new()),
+            |(compressor, decompressor), (i, input)| {
+                let frame = group.first + i;
+                let mut content = input.visible.clone();
+                if !input.transforms.is_empty() {
+                    let previous = (i > 0).then(|| group.frames[i - 1].transforms.as_slice());
+                    // The last frame is an index frame too.
+                    let previous = previous.filter(|_| frame + 1 < job.times.len());
+                    let start = content.len();
+                    transform::encode(&input.transforms, previous, &mut content);
+                    let mut back = vec![Transform::IDENTITY; input.transforms.len()];
+                    let used = transform::decode(&content[start..], previous, &mut back);
+                    if used != Ok(content.len() - start) || !same_bits(&back, &input.transforms) {
+                        return Err(Error::Promise {
+                            what: format!("transforms of frame {frame} do not decode to what was encoded"),
+                            target: Default::default(),
+                        });
+                    }
+                }
+                for mesh in parts.iter() {
+                    content.extend_from_slice(&mesh[i].bytes);
+                }
+                check_size("one frame", content.len())?;
+                let mut bytes = Vec::new();
+                compressor.compress(&content, &mut bytes);
+                let mut back = vec![0; content.len()];
+                if decompressor.decompress(&bytes, &mut back).is_err() || back != content {
+                    return Err(Error::Promise {
+                        what: format!("the block of frame {frame} does not decompress to what was compressed"),
+                        target: Default::default(),
+                    });
+                }
+                let mut bounds = crate::encode::NOTHING;
+                for (m, matrix) in &input.shown {
+                    let own = &parts[*m as usize][i].bounds;
+                    if own[0] <= own[3] {
+                        let world = transform_box(matrix, own);
+                        for k in 0..3 {
+                            bounds[k] = bounds[k].min((world[k] as f32).next_down());
+                            bounds[k + 3] = bounds[k + 3].max((world[k + 3] as f32).next_up());
+                        }
+                    }
+                }
+                Ok(FrameOutput {
+                    frame,
+                    raw: content.len(),
+                    bytes,
+                    bounds,
+                    parts: parts
+                        .iter()
+                        .map(|mesh| Counted {
+                            bytes: mesh[i].bytes.len(),
+                            position_bytes: mesh[i].position_bytes,
+                            error: mesh[i].error,
+                            vertices: mesh[i].vertices,
+                            indices: mesh[i].indices,
+                        })
+                        .collect(),
+                })
+            },
+        )
+        .collect()
+}
+
+fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
+    let bits = |t: &Transform| (t.rotation.map(f32::to_bits), t.translation.map(f32::to_bits), t.scale.map(f32::to_bits));
+    a.iter().map(bits).eq(b.iter().map(bits))
+}
