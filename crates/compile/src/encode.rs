@@ -82,16 +82,32 @@ pub fn choose_streams(
             allowed: 1 << 24,
         })?);
     }
-    out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
+    out.push(lattice(
+        Semantic::Position,
+        0,
+        String::new(),
+        axes,
+        prepared.moving || fluid,
+        radius,
+    ));
     if prepared.normals != Normals::None {
         let (semantic, mut bits) = match prepared.tangents {
-            true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
-            false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
+            true => (
+                Semantic::QTangent,
+                qtangent::bits_for(options.normal_tolerance),
+            ),
+            false => (
+                Semantic::Normal,
+                octahedral::bits_for(options.normal_tolerance),
+            ),
         };
         if bits > 16 {
             remarks.push(Remark::new(
                 path,
-                format!("--normal-tolerance {}: raised to what 16 bits hold", options.normal_tolerance),
+                format!(
+                    "--normal-tolerance {}: raised to what 16 bits hold",
+                    options.normal_tolerance
+                ),
             ));
             bits = 16;
         }
@@ -99,7 +115,9 @@ pub fn choose_streams(
             semantic,
             set: 0,
             name: String::new(),
-            animated: fluid || prepared.normals_animated || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
+            animated: fluid
+                || prepared.normals_animated
+                || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
             word: streams::word_for(bits),
             bits: bits as u8,
             axes: Vec::new(),
@@ -112,18 +130,31 @@ pub fn choose_streams(
         if tolerance > options.uv_tolerance {
             remarks.push(Remark::new(
                 path,
-                format!("uv tolerance raised from {} to {tolerance}: float32 holds no less", options.uv_tolerance),
+                format!(
+                    "uv tolerance raised from {} to {tolerance}: float32 holds no less",
+                    options.uv_tolerance
+                ),
             ));
         }
         // One ulp of slack per axis for the f32 output.
         let step = (tolerance - slack(&extents, 1.5)) * 2.0 / 2f64.sqrt();
-        let axes = extents.map(|(low, high)| Axis::new(low, high, step)).into_iter().collect::<Option<Vec<_>>>();
+        let axes = extents
+            .map(|(low, high)| Axis::new(low, high, step))
+            .into_iter()
+            .collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| Error::Limit {
             what: format!("{path}: uv levels"),
             asked: u64::MAX,
             allowed: 1 << 24,
         })?;
-        out.push(lattice(Semantic::Uv, i as u8, mesh.uvs[set.source].name.clone(), axes, fluid || set.animated, tolerance));
+        out.push(lattice(
+            Semantic::Uv,
+            i as u8,
+            mesh.uvs[set.source].name.clone(),
+            axes,
+            fluid || set.animated,
+            tolerance,
+        ));
     }
     for (i, set) in prepared.colours.iter().enumerate() {
         let levels = f64::from((1u32 << options.colour_bits) - 1);
@@ -137,19 +168,44 @@ pub fn choose_streams(
             axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
             tolerance = tolerance.max(step * 0.5 + slack(&[(low, high)], 2.0) + step * 1e-5);
         }
-        out.push(lattice(Semantic::Colour, i as u8, mesh.colours[set.source].name.clone(), axes, fluid || set.animated, tolerance));
+        out.push(lattice(
+            Semantic::Colour,
+            i as u8,
+            mesh.colours[set.source].name.clone(),
+            axes,
+            fluid || set.animated,
+            tolerance,
+        ));
     }
     Ok(out)
 }
 
-fn lattice(semantic: Semantic, set: u8, name: String, axes: Vec<Axis>, animated: bool, tolerance: f64) -> StreamRecord {
+fn lattice(
+    semantic: Semantic,
+    set: u8,
+    name: String,
+    axes: Vec<Axis>,
+    animated: bool,
+    tolerance: f64,
+) -> StreamRecord {
     let bits = axes.iter().map(Axis::bits).max().unwrap_or(0);
-    StreamRecord { semantic, set, name, animated, word: streams::word_for(bits), bits: bits as u8, axes, tolerance }
+    StreamRecord {
+        semantic,
+        set,
+        name,
+        animated,
+        word: streams::word_for(bits),
+        bits: bits as u8,
+        axes,
+        tolerance,
+    }
 }
 
 /// `ulps` units in the last place of the largest of the values.
 fn slack(extents: &[(f32, f32)], ulps: f64) -> f64 {
-    let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
+    let largest = extents
+        .iter()
+        .fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
 }
 
@@ -166,9 +222,18 @@ pub fn ulp(x: f64) -> f64 {
 impl<'a> MeshPlan<'a> {
     /// Quantizes the first frame (bases, static streams) and chooses the table.
     pub fn finish(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
-        let Some(fixed) = &self.prepared.fixed else { return Ok(()) };
+        let Some(fixed) = &self.prepared.fixed else {
+            return Ok(());
+        };
         let mut values = VertexValues::default();
-        fixed.evaluate(&self.source, &self.prepared, 0, Want::all(), scratch, &mut values)?;
+        fixed.evaluate(
+            &self.source,
+            &self.prepared,
+            0,
+            Want::all(),
+            scratch,
+            &mut values,
+        )?;
         self.bases = self
             .streams
             .iter()
@@ -178,8 +243,12 @@ impl<'a> MeshPlan<'a> {
                 levels
             })
             .collect();
-        self.static_error =
-            self.streams.iter().zip(&self.bases).map(|(record, levels)| streams::error(record, levels, &values)).collect();
+        self.static_error = self
+            .streams
+            .iter()
+            .zip(&self.bases)
+            .map(|(record, levels)| streams::error(record, levels, &values))
+            .collect();
         for (record, error) in self.streams.iter().zip(&self.static_error) {
             self.keep_promise(record, *error, 0)?;
         }
@@ -189,7 +258,14 @@ impl<'a> MeshPlan<'a> {
         if self.streams[0].animated {
             for i in 1..LOOKS.min(frames) {
                 let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
-                fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
+                fixed.evaluate(
+                    &self.source,
+                    &self.prepared,
+                    frame,
+                    Want::default(),
+                    scratch,
+                    &mut values,
+                )?;
                 let mut levels = Levels::new(self.streams[0].word);
                 streams::quantize(&self.streams[0], &values, &mut levels);
                 looks.push(levels);
@@ -198,7 +274,9 @@ impl<'a> MeshPlan<'a> {
         self.has_table = self.streams.iter().any(|s| s.animated);
         self.table = match self.has_table {
             false => parallelogram::derive_table(&fixed.indices, vertices),
-            true => with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices)),
+            true => {
+                with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices))
+            }
         };
         Ok(())
     }
@@ -252,11 +330,24 @@ impl<'a> MeshPlan<'a> {
     }
 
     /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index frames.
-    pub fn encode_group(&self, first: usize, last: usize, with_last: bool, options: &Options) -> Result<Vec<Part>, Error> {
+    pub fn encode_group(
+        &self,
+        first: usize,
+        last: usize,
+        with_last: bool,
+        options: &Options,
+    ) -> Result<Vec<Part>, Error> {
         let count = last - first + usize::from(with_last);
         match (&self.prepared.fixed, self.method) {
-            (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
-            (Some(_), Method::Static) => Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect()),
+            (None, _) => (first..first + count)
+                .map(|frame| self.encode_fluid(frame, options))
+                .collect(),
+            (Some(_), Method::Static) => Ok((0..count)
+                .map(|_| Part {
+                    bounds: self.static_bounds(),
+                    ..Part::default()
+                })
+                .collect()),
             (Some(fixed), _) => self.encode_soft(fixed, first, last, with_last, options),
         }
     }
@@ -273,11 +364,22 @@ impl<'a> MeshPlan<'a> {
         with_last: bool,
         options: &Options,
     ) -> Result<Vec<Part>, Error> {
-        let animated: Vec<usize> = (0..self.streams.len()).filter(|&s| self.streams[s].animated).collect();
+        let animated: Vec<usize> = (0..self.streams.len())
+            .filter(|&s| self.streams[s].animated)
+            .collect();
         let want = Want {
-            normals: animated.iter().any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
-            uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
-            colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
+            normals: animated.iter().any(|&s| {
+                matches!(
+                    self.streams[s].semantic,
+                    Semantic::Normal | Semantic::QTangent
+                )
+            }),
+            uvs: animated
+                .iter()
+                .any(|&s| self.streams[s].semantic == Semantic::Uv),
+            colours: animated
+                .iter()
+                .any(|&s| self.streams[s].semantic == Semantic::Colour),
         };
         let mut coder = GroupCoder {
             plan: self,
@@ -286,7 +388,10 @@ impl<'a> MeshPlan<'a> {
             options,
             scratch: Scratch::default(),
             values: VertexValues::default(),
-            tracks: animated.iter().map(|&s| Track::new(s, &self.streams[s])).collect(),
+            tracks: animated
+                .iter()
+                .map(|&s| Track::new(s, &self.streams[s]))
+                .collect(),
         };
         let mut parts = Vec::new();
         parts.push(coder.index_frame(first, false)?);
@@ -304,12 +409,21 @@ impl<'a> MeshPlan<'a> {
     }
 
     fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
-        let mut part = Part { bounds: NOTHING, ..Part::default() };
+        let mut part = Part {
+            bounds: NOTHING,
+            ..Part::default()
+        };
         if !self.shown.contains(frame) {
             part.bytes.push(0);
             return Ok(part);
         }
-        let evaluated = fluid::evaluate(&self.source, &self.prepared, frame, options, &mut Scratch::default())?;
+        let evaluated = fluid::evaluate(
+            &self.source,
+            &self.prepared,
+            frame,
+            options,
+            &mut Scratch::default(),
+        )?;
         let vertices = evaluated.values.positions.len();
         (part.vertices, part.indices) = (vertices, evaluated.indices.len());
         let out = &mut part.bytes;
@@ -355,15 +469,24 @@ impl<'a> MeshPlan<'a> {
 
     fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
-            what: format!("{}: {:?} of frame {frame} does not decode to what was encoded", self.path, record.semantic),
+            what: format!(
+                "{}: {:?} of frame {frame} does not decode to what was encoded",
+                self.path, record.semantic
+            ),
             target: Default::default(),
         }
     }
 }
 
 /// Bounds of nothing.
-pub const NOTHING: [f32; 6] =
-    [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+pub const NOTHING: [f32; 6] = [
+    f32::INFINITY,
+    f32::INFINITY,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NEG_INFINITY,
+    f32::NEG_INFINITY,
+];
 
 /// Frames that the table is chosen over.
 const LOOKS: usize = 5;
@@ -376,7 +499,11 @@ fn build<W: Typed>(_first: &[W], looks: &[Levels], indices: &[u32], vertices: us
 impl Want {
     /// Everything.
     pub fn all() -> Want {
-        Want { normals: true, uvs: true, colours: true }
+        Want {
+            normals: true,
+            uvs: true,
+            colours: true,
+        }
     }
 }
 
@@ -418,15 +545,29 @@ struct GroupCoder<'a, 'b> {
 impl GroupCoder<'_, '_> {
     fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
         let plan = self.plan;
-        self.fixed.evaluate(&plan.source, &plan.prepared, frame, self.want, &mut self.scratch, &mut self.values)
+        self.fixed.evaluate(
+            &plan.source,
+            &plan.prepared,
+            frame,
+            self.want,
+            &mut self.scratch,
+            &mut self.values,
+        )
     }
 
     fn index_frame(&mut self, frame: usize, after: bool) -> Result<Part, Error> {
         self.evaluate(frame)?;
-        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut part = Part {
+            bounds: self.plan.static_bounds(),
+            ..Part::default()
+        };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
-            let slot = if after { &mut track.index_after } else { &mut track.index_before };
+            let slot = if after {
+                &mut track.index_after
+            } else {
+                &mut track.index_before
+            };
             streams::quantize(&self.plan.streams[track.stream], &self.values, slot);
             self.finish(track.stream, slot, None, frame, &mut part)?;
         }
@@ -436,7 +577,10 @@ impl GroupCoder<'_, '_> {
 
     fn between_frame(&mut self, frame: usize) -> Result<Part, Error> {
         self.evaluate(frame)?;
-        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut part = Part {
+            bounds: self.plan.static_bounds(),
+            ..Part::default()
+        };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let record = &self.plan.streams[track.stream];
@@ -485,12 +629,19 @@ impl GroupCoder<'_, '_> {
         let spatial = streams::spatial(record.semantic);
         let base = W::of(&self.plan.bases[number]);
         let refs = match between {
-            None => References { base, ..self.plan.alone() },
+            None => References {
+                base,
+                ..self.plan.alone()
+            },
             Some(track) => References {
                 base,
                 index_before: W::of(&track.index_before),
                 index_after: W::of(&track.index_after),
-                previous: W::of(if track.coded == 0 { &track.index_before } else { &track.previous }),
+                previous: W::of(if track.coded == 0 {
+                    &track.index_before
+                } else {
+                    &track.previous
+                }),
                 before_previous: match track.coded {
                     0 => None,
                     1 => W::of(&track.index_before),

@@ -27,7 +27,12 @@ pub struct Scratch {
 
 impl Scratch {
     /// Reads the points of a frame.
-    pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
+    pub fn read(
+        &mut self,
+        source: &Source<'_>,
+        frame: usize,
+        fallback: &[[f32; 3]],
+    ) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
         source.place(frame, &self.object, &mut self.points);
         Ok(())
@@ -70,13 +75,15 @@ impl Origin<'_> {
         sample::attribute_at(attribute, source.mesh, time, &mut values)?;
         let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
         out.clear();
-        out.extend(self.point.iter().zip(self.corner).zip(self.face).map(|((&point, &corner), &face)| {
-            let value = match face {
-                u32::MAX => expand.at_point(point).unwrap_or(default),
-                _ => expand.at(corner, face, point),
-            };
-            value.map(|x| if x.is_finite() { x } else { 0.0 })
-        }));
+        out.extend(self.point.iter().zip(self.corner).zip(self.face).map(
+            |((&point, &corner), &face)| {
+                let value = match face {
+                    u32::MAX => expand.at_point(point).unwrap_or(default),
+                    _ => expand.at(corner, face, point),
+                };
+                value.map(|x| if x.is_finite() { x } else { 0.0 })
+            },
+        ));
         Ok(())
     }
 
@@ -99,7 +106,12 @@ impl Origin<'_> {
                 let made = normals::normals(object, faces, source.mesh.winding, groups);
                 out.clear();
                 out.extend(self.corner.iter().map(|&c| {
-                    groups.corner.get(c as usize).and_then(|&g| made.get(g as usize)).copied().unwrap_or(UP)
+                    groups
+                        .corner
+                        .get(c as usize)
+                        .and_then(|&g| made.get(g as usize))
+                        .copied()
+                        .unwrap_or(UP)
                 }));
             }
         }
@@ -107,10 +119,16 @@ impl Origin<'_> {
             // Cofactors instead of the inverse transpose: they exist for flat matrices too.
             let m = DMat3::from_mat4(matrices[frame]);
             let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
-            let cofactor = DMat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
+            let cofactor = DMat3::from_cols(
+                m.y_axis.cross(m.z_axis),
+                m.z_axis.cross(m.x_axis),
+                m.x_axis.cross(m.y_axis),
+            );
             for n in out.iter_mut() {
                 let turned = cofactor * DVec3::from_array(n.map(f64::from)) * sign;
-                *n = turned.try_normalize().map_or(*n, |v| v.to_array().map(|x| x as f32));
+                *n = turned
+                    .try_normalize()
+                    .map_or(*n, |v| v.to_array().map(|x| x as f32));
             }
         }
         Ok(())
@@ -119,7 +137,11 @@ impl Origin<'_> {
 
 impl Fixed {
     fn origin(&self) -> Origin<'_> {
-        Origin { point: &self.vertex_point, corner: &self.vertex_corner, face: &self.vertex_face }
+        Origin {
+            point: &self.vertex_point,
+            corner: &self.vertex_corner,
+            face: &self.vertex_face,
+        }
     }
 
     /// Fills `out` with the values of `frame`.
@@ -133,7 +155,15 @@ impl Fixed {
         out: &mut VertexValues,
     ) -> Result<(), Error> {
         scratch.read(source, frame, &self.first_points)?;
-        fill(source, prepared, frame, want, scratch, (self.origin(), &self.faces, &self.groups), out)?;
+        fill(
+            source,
+            prepared,
+            frame,
+            want,
+            scratch,
+            (self.origin(), &self.faces, &self.groups),
+            out,
+        )?;
         if let (true, Some(tangents)) = (want.normals, &self.tangents) {
             out.tangents = tangents.vertices(out.vertices(), &self.vertex_sign);
         }
@@ -141,11 +171,27 @@ impl Fixed {
     }
 
     /// Positions, normals and uvs of the first frame, for finding tangent groups.
-    pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
+    pub fn first_values(
+        &self,
+        source: &Source<'_>,
+        prepared: &Prepared,
+    ) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
-        let want = Want { normals: true, uvs: true, colours: false };
-        fill(source, prepared, 0, want, &scratch, (self.origin(), &self.faces, &self.groups), &mut values)?;
+        let want = Want {
+            normals: true,
+            uvs: true,
+            colours: false,
+        };
+        fill(
+            source,
+            prepared,
+            0,
+            want,
+            &scratch,
+            (self.origin(), &self.faces, &self.groups),
+            &mut values,
+        )?;
         Ok(values)
     }
 }
@@ -161,7 +207,8 @@ pub fn fill(
     out: &mut VertexValues,
 ) -> Result<(), Error> {
     out.positions.clear();
-    out.positions.extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
+    out.positions
+        .extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
     let time = source.times[frame];
     let sets = match (want.uvs, want.normals && prepared.tangents) {
         (true, _) => prepared.uvs.len(),
@@ -175,11 +222,25 @@ pub fn fill(
     if want.colours {
         out.colours.resize(prepared.colours.len(), Vec::new());
         for (set, list) in prepared.colours.iter().zip(&mut out.colours) {
-            origin.attribute(source, &source.mesh.colours[set.source], time, [1.0; 4], list)?;
+            origin.attribute(
+                source,
+                &source.mesh.colours[set.source],
+                time,
+                [1.0; 4],
+                list,
+            )?;
         }
     }
     if want.normals && prepared.normals != Normals::None {
-        origin.normals(source, prepared, faces, groups, &scratch.object, frame, &mut out.normals)?;
+        origin.normals(
+            source,
+            prepared,
+            faces,
+            groups,
+            &scratch.object,
+            frame,
+            &mut out.normals,
+        )?;
     }
     Ok(())
 }

@@ -39,7 +39,12 @@ struct Work {
 }
 
 /// Flattens. `selected`: objects whose mesh is compiled; `baked`: those of them whose vertices are in world space.
-pub fn flatten(placed: &[Placed], selected: &[bool], baked: &[bool], motion: &Motion) -> Vec<FlatNode> {
+pub fn flatten(
+    placed: &[Placed],
+    selected: &[bool],
+    baked: &[bool],
+    motion: &Motion,
+) -> Vec<FlatNode> {
     let n = placed.len();
     let mut needed: Vec<bool> = (0..n).map(|i| selected[i] && !baked[i]).collect();
     for i in (0..n).rev() {
@@ -49,7 +54,9 @@ pub fn flatten(placed: &[Placed], selected: &[bool], baked: &[bool], motion: &Mo
     }
     let mut work: Vec<Work> = (0..n)
         .map(|i| Work {
-            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
+            parent: placed[i]
+                .parent
+                .filter(|_| motion.local[i].inherits == Inherits::Always),
             children: Vec::new(),
             chain: vec![i],
             state: motion.local[i],
@@ -74,8 +81,9 @@ pub fn flatten(placed: &[Placed], selected: &[bool], baked: &[bool], motion: &Mo
                 continue;
             }
             let children = children_left(&work, i);
-            let costs_nothing =
-                !node.state.animated || children.len() == 1 || children.iter().all(|&c| work[c].state.animated);
+            let costs_nothing = !node.state.animated
+                || children.len() == 1
+                || children.iter().all(|&c| work[c].state.animated);
             if costs_nothing && children.iter().all(|&c| mergeable(node, &work[c])) {
                 merge_into(&mut work, i, &children);
             }
@@ -113,7 +121,10 @@ pub fn flatten(placed: &[Placed], selected: &[bool], baked: &[bool], motion: &Mo
 }
 
 fn mergeable(parent: &Work, child: &Work) -> bool {
-    !child.world && parent.state.pure && child.state.pure && (parent.state.uniform || child.state.unrotated)
+    !child.world
+        && parent.state.pure
+        && child.state.pure
+        && (parent.state.uniform || child.state.unrotated)
 }
 
 /// Children of `i`, those of merged ones in their place.
@@ -130,7 +141,12 @@ fn children_left(work: &[Work], i: usize) -> Vec<usize> {
 }
 
 fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
-    let (parent, chain, state, world) = (work[i].parent, work[i].chain.clone(), work[i].state, work[i].world);
+    let (parent, chain, state, world) = (
+        work[i].parent,
+        work[i].chain.clone(),
+        work[i].state,
+        work[i].world,
+    );
     work[i].gone = true;
     for &child in children {
         let child = &mut work[child];
@@ -173,8 +189,18 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
             (false, false, _) => "transform",
         };
         let merged = node.chain.len().saturating_sub(1);
-        let note = if merged > 0 { format!(", {merged} merged into it") } else { String::new() };
-        let _ = writeln!(text, "{:indent$}{} ({kind}{note})", "", placed[node.named].path, indent = 2 * depth[i]);
+        let note = if merged > 0 {
+            format!(", {merged} merged into it")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "{:indent$}{} ({kind}{note})",
+            "",
+            placed[node.named].path,
+            indent = 2 * depth[i]
+        );
     }
     text
 }

@@ -1,7 +1,14 @@
 //! Frames of a mesh whose faces change (A03, E02): each is triangulated, split and laid out for itself.
 
 use crate::evaluate::{Origin, Scratch, Want, fill};
-use crate::mesh::{attributes::Expand, faces::Faces, materials, normals, optimize, split, split::Splitter, tangents::{Oriented, Tangents, orient}, triangulate};
+use crate::mesh::{
+    attributes::Expand,
+    faces::Faces,
+    materials, normals, optimize, split,
+    split::Splitter,
+    tangents::{Oriented, Tangents, orient},
+    triangulate,
+};
 use crate::prepare::{Normals, Prepared, Source, corner_faces, face_of, face_sets};
 use crate::streams::VertexValues;
 use crate::{Error, Options};
@@ -37,14 +44,28 @@ pub fn evaluate(
     let corner_face = corner_faces(&faces);
     let mut splitter = Splitter::new(&faces.corner_point);
     for set in &prepared.uvs {
-        refine(&mut splitter, &mesh.uvs[set.source], source, time, &corner_face)?;
+        refine(
+            &mut splitter,
+            &mesh.uvs[set.source],
+            source,
+            time,
+            &corner_face,
+        )?;
     }
     for set in &prepared.colours {
-        refine(&mut splitter, &mesh.colours[set.source], source, time, &corner_face)?;
+        refine(
+            &mut splitter,
+            &mesh.colours[set.source],
+            source,
+            time,
+            &corner_face,
+        )?;
     }
     let mut groups = normals::Groups::default();
     match (prepared.normals, &mesh.normals) {
-        (Normals::File, Some(attribute)) => refine(&mut splitter, attribute, source, time, &corner_face)?,
+        (Normals::File, Some(attribute)) => {
+            refine(&mut splitter, attribute, source, time, &corner_face)?
+        }
         (Normals::Made, _) => {
             groups = normals::smooth_groups(scratch.object(), &faces, options.smooth_angle);
             splitter.refine(|c| [groups.corner[c as usize]]);
@@ -55,46 +76,111 @@ pub fn evaluate(
     if source.mirrored() {
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
-    let want = Want { normals: prepared.normals != Normals::None, uvs: true, colours: true };
+    let want = Want {
+        normals: prepared.normals != Normals::None,
+        uvs: true,
+        colours: true,
+    };
     let split = splitter.finish(&faces.corner_point, faces.points);
-    let by_vertex: Vec<[u32; 3]> =
-        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
+    let by_vertex: Vec<[u32; 3]> = triangles
+        .corners
+        .iter()
+        .map(|t| t.map(|c| split.corner_vertex[c as usize]))
+        .collect();
     let face = face_of(&split.vertex_corner, &corner_face);
-    let mut oriented =
-        Oriented { triangles: by_vertex, vertex: (0..split.vertex_point.len() as u32).collect(), signs: Vec::new() };
+    let mut oriented = Oriented {
+        triangles: by_vertex,
+        vertex: (0..split.vertex_point.len() as u32).collect(),
+        signs: Vec::new(),
+    };
     if prepared.tangents {
-        let origin = Origin { point: &split.vertex_point, corner: &split.vertex_corner, face: &face };
+        let origin = Origin {
+            point: &split.vertex_point,
+            corner: &split.vertex_corner,
+            face: &face,
+        };
         let mut values = VertexValues::default();
-        fill(source, prepared, frame, want, scratch, (origin, &faces, &groups), &mut values)?;
+        fill(
+            source,
+            prepared,
+            frame,
+            want,
+            scratch,
+            (origin, &faces, &groups),
+            &mut values,
+        )?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
-        oriented = orient(&oriented.triangles, &tangents.corners(values.vertices()), split.vertex_point.len());
+        oriented = orient(
+            &oriented.triangles,
+            &tangents.corners(values.vertices()),
+            split.vertex_point.len(),
+        );
     }
     let sets = face_sets(mesh, time)?;
-    let assignment = materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
+    let assignment = materials::assign(
+        sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())),
+        raw.counts.len(),
+    );
     // Numbers of this frame's materials among the mesh's.
     let number: Vec<u32> = assignment
         .materials
         .iter()
-        .map(|m| prepared.materials.iter().position(|all| all.name == m.name).unwrap_or(prepared.materials.len() - 1) as u32)
+        .map(|m| {
+            prepared
+                .materials
+                .iter()
+                .position(|all| all.name == m.name)
+                .unwrap_or(prepared.materials.len() - 1) as u32
+        })
         .collect();
-    let material: Vec<u32> =
-        triangles.faces.iter().map(|&f| number[assignment.face_material[f as usize] as usize]).collect();
-    let layout =
-        optimize::layout(&oriented.triangles, &material, prepared.materials.len(), oriented.vertex.len());
+    let material: Vec<u32> = triangles
+        .faces
+        .iter()
+        .map(|&f| number[assignment.face_material[f as usize] as usize])
+        .collect();
+    let layout = optimize::layout(
+        &oriented.triangles,
+        &material,
+        prepared.materials.len(),
+        oriented.vertex.len(),
+    );
     let order = |list: &[u32]| {
-        layout.vertex_order.iter().map(|&v| list[oriented.vertex[v as usize] as usize]).collect::<Vec<u32>>()
+        layout
+            .vertex_order
+            .iter()
+            .map(|&v| list[oriented.vertex[v as usize] as usize])
+            .collect::<Vec<u32>>()
     };
-    let (point, corner, face) = (order(&split.vertex_point), order(&split.vertex_corner), order(&face));
-    let sign: Vec<f32> =
-        layout.vertex_order.iter().map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0)).collect();
+    let (point, corner, face) = (
+        order(&split.vertex_point),
+        order(&split.vertex_corner),
+        order(&face),
+    );
+    let sign: Vec<f32> = layout
+        .vertex_order
+        .iter()
+        .map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0))
+        .collect();
     let mut out = FluidFrame {
         values: VertexValues::default(),
         indices: layout.indices,
         ranges: layout.ranges,
         points: scratch.points().len(),
     };
-    let origin = Origin { point: &point, corner: &corner, face: &face };
-    fill(source, prepared, frame, want, scratch, (origin, &faces, &groups), &mut out.values)?;
+    let origin = Origin {
+        point: &point,
+        corner: &corner,
+        face: &face,
+    };
+    fill(
+        source,
+        prepared,
+        frame,
+        want,
+        scratch,
+        (origin, &faces, &groups),
+        &mut out.values,
+    )?;
     if prepared.tangents {
         let tangents = Tangents::new(out.indices.as_chunks().0.to_vec(), out.values.vertices());
         out.values.tangents = tangents.vertices(out.values.vertices(), &sign);

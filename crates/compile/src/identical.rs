@@ -32,14 +32,31 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
     if !mesh.positions.is_empty() {
         mesh.positions.read(0, &mut points)?;
     }
-    points.iter().for_each(|p| p.map(f32::to_bits).hash(&mut hash));
-    (mesh.positions.len(), mesh.uvs.len(), mesh.colours.len(), mesh.face_sets.len()).hash(&mut hash);
+    points
+        .iter()
+        .for_each(|p| p.map(f32::to_bits).hash(&mut hash));
+    (
+        mesh.positions.len(),
+        mesh.uvs.len(),
+        mesh.colours.len(),
+        mesh.face_sets.len(),
+    )
+        .hash(&mut hash);
     Ok(hash.finish())
 }
 
 fn equal(a: &Mesh, b: &Mesh) -> Result<bool, Error> {
-    let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    if a.winding != b.winding || names(a) != names(b) || a.uvs.len() != b.uvs.len() || a.colours.len() != b.colours.len() {
+    let names = |m: &Mesh| {
+        m.face_sets
+            .iter()
+            .map(|s| s.name.clone())
+            .collect::<Vec<_>>()
+    };
+    if a.winding != b.winding
+        || names(a) != names(b)
+        || a.uvs.len() != b.uvs.len()
+        || a.colours.len() != b.colours.len()
+    {
         return Ok(false);
     }
     if !(channels(&a.face_counts, &b.face_counts, |x| x)?
@@ -71,7 +88,10 @@ fn bits<const N: usize>(value: [f32; N]) -> [u32; N] {
     value.map(f32::to_bits)
 }
 
-fn optional<const N: usize>(a: &Option<Attribute<[f32; N]>>, b: &Option<Attribute<[f32; N]>>) -> Result<bool, Error> {
+fn optional<const N: usize>(
+    a: &Option<Attribute<[f32; N]>>,
+    b: &Option<Attribute<[f32; N]>>,
+) -> Result<bool, Error> {
     match (a, b) {
         (Some(a), Some(b)) => attributes(a, b),
         (None, None) => Ok(true),
@@ -79,7 +99,10 @@ fn optional<const N: usize>(a: &Option<Attribute<[f32; N]>>, b: &Option<Attribut
     }
 }
 
-fn attributes<const N: usize>(a: &Attribute<[f32; N]>, b: &Attribute<[f32; N]>) -> Result<bool, Error> {
+fn attributes<const N: usize>(
+    a: &Attribute<[f32; N]>,
+    b: &Attribute<[f32; N]>,
+) -> Result<bool, Error> {
     if a.name != b.name || a.scope != b.scope || a.indices.is_some() != b.indices.is_some() {
         return Ok(false);
     }

@@ -26,7 +26,9 @@ impl FrameSet {
     }
     /// True where the frame is in the set.
     pub fn contains(&self, frame: usize) -> bool {
-        self.0.get(frame / 64).is_some_and(|word| word >> (frame % 64) & 1 == 1)
+        self.0
+            .get(frame / 64)
+            .is_some_and(|word| word >> (frame % 64) & 1 == 1)
     }
     /// Number of frames in the set.
     pub fn count(&self) -> usize {
@@ -82,15 +84,29 @@ pub struct Motion {
 const PURE: f64 = 1e-7;
 
 /// Looks at `placed` at all `times`.
-pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) -> Result<Motion, Error> {
+pub fn scan(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    times: &[f64],
+) -> Result<Motion, Error> {
     let n = placed.len();
     let mut world = World::new(scene, placed)?;
     let mut first: Vec<DMat4> = Vec::with_capacity(n);
-    let start = Local { animated: false, pure: true, uniform: true, unrotated: true, inherits: Inherits::Always };
+    let start = Local {
+        animated: false,
+        pure: true,
+        uniform: true,
+        unrotated: true,
+        inherits: Inherits::Always,
+    };
     let mut motion = Motion {
         local: vec![start; n],
         largest_scale: vec![0.0; n],
-        visible: selected.iter().map(|&s| FrameSet::new(if s { times.len() } else { 0 })).collect(),
+        visible: selected
+            .iter()
+            .map(|&s| FrameSet::new(if s { times.len() } else { 0 }))
+            .collect(),
         broken: vec![false; n],
     };
     for (frame, &time) in times.iter().enumerate() {
@@ -101,7 +117,11 @@ pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) 
                 let (local, inherits) = world.local(i, time)?;
                 if frame == 0 {
                     first.push(local);
-                    state.inherits = if inherits { Inherits::Always } else { Inherits::Never };
+                    state.inherits = if inherits {
+                        Inherits::Always
+                    } else {
+                        Inherits::Never
+                    };
                 } else {
                     state.animated |= local != first[i];
                     if inherits != (state.inherits == Inherits::Always) {
@@ -141,13 +161,20 @@ fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
 }
 
 fn classify(m: &DMat4, state: &mut Local) {
-    let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
+    let (x, y, z) = (
+        m.x_axis.truncate(),
+        m.y_axis.truncate(),
+        m.z_axis.truncate(),
+    );
     let (a, b, c) = (x.length(), y.length(), z.length());
     let size = a.max(b).max(c);
     let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE * lu * lv;
-    state.pure &= m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
+    state.pure &=
+        m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
     state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE * size;
-    let off = [x.y, x.z, y.x, y.z, z.x, z.y].iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let off = [x.y, x.z, y.x, y.z, z.x, z.y]
+        .iter()
+        .fold(0.0f64, |m, v| m.max(v.abs()));
     state.unrotated &= off <= PURE * size;
 }
 
@@ -166,7 +193,11 @@ pub struct Tracks<'a> {
 
 impl<'a> Tracks<'a> {
     /// At no frame yet.
-    pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
+    pub fn new(
+        scene: &'a Scene,
+        placed: &'a [Placed],
+        nodes: &'a [FlatNode],
+    ) -> Result<Tracks<'a>, Error> {
         Ok(Tracks {
             nodes,
             world: World::new(scene, placed)?,
@@ -213,7 +244,8 @@ pub fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
 pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for corner in 0..8 {
-        let p: [f64; 3] = std::array::from_fn(|k| f64::from(b[if corner >> k & 1 == 0 { k } else { k + 3 }]));
+        let p: [f64; 3] =
+            std::array::from_fn(|k| f64::from(b[if corner >> k & 1 == 0 { k } else { k + 3 }]));
         for k in 0..3 {
             let x = m[k][0] * p[0] + m[k][1] * p[1] + m[k][2] * p[2] + m[k][3];
             (low[k], high[k]) = (low[k].min(x), high[k].max(x));

@@ -31,22 +31,42 @@ pub fn compile(
         .num_threads(options.jobs)
         .build()
         .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
-    let mut compiler = Compiler { scene, options, remarks, passes: Vec::new() };
+    let mut compiler = Compiler {
+        scene,
+        options,
+        remarks,
+        passes: Vec::new(),
+    };
 
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
     let times = compiler.times(&placed, &selected)?;
     let mut motion = motion::scan(scene, &placed, &selected, &times)?;
     let same = compiler.identical(&placed, &selected)?;
-    let mut meshes = pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
+    let mut meshes =
+        pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
     let (nodes, errors) = compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times)?;
     let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &errors, &times))?;
     if options.strict && !compiler.remarks.is_empty() {
-        return Err(Error::Strict { remarks: compiler.remarks });
+        return Err(Error::Strict {
+            remarks: compiler.remarks,
+        });
     }
-    let job = write::Job { scene, placed: &placed, times: &times, nodes: &nodes, plans, tolerances: errors, options, motion: &motion };
+    let job = write::Job {
+        scene,
+        placed: &placed,
+        times: &times,
+        nodes: &nodes,
+        plans,
+        tolerances: errors,
+        options,
+        motion: &motion,
+    };
     let mut report = write::write(job, target, &pool, progress)?;
-    compiler.pass("write", format!("{} frames, {} bytes", times.len(), report.file_bytes));
+    compiler.pass(
+        "write",
+        format!("{} frames, {} bytes", times.len(), report.file_bytes),
+    );
     report.tree = flatten::print(&nodes, &placed);
     report.raw_bytes += compiler.raw_transform_bytes(&placed, &selected);
     compiler.remarks.sort();
@@ -120,12 +140,17 @@ impl<'a> Compiler<'a> {
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
         for (i, place) in placed.iter().enumerate() {
-            let Some(mesh) = self.scene.nodes[place.node].mesh else { continue };
+            let Some(mesh) = self.scene.nodes[place.node].mesh else {
+                continue;
+            };
             all += 1;
             if (include.is_empty() || hit(&include, &place.path)) && !hit(&exclude, &place.path) {
                 let mesh = &self.scene.meshes[mesh];
                 if mesh.positions.is_empty() {
-                    self.remarks.push(Remark::new(&place.path, "has no samples of points and is left out"));
+                    self.remarks.push(Remark::new(
+                        &place.path,
+                        "has no samples of points and is left out",
+                    ));
                 } else {
                     selected[i] = true;
                 }
@@ -135,7 +160,9 @@ impl<'a> Compiler<'a> {
         if count == 0 {
             let what = match all {
                 0 => "there is no mesh with samples in the input: nothing to compile".to_string(),
-                _ => format!("none of the {all} meshes is left to compile (check --include and --exclude)"),
+                _ => format!(
+                    "none of the {all} meshes is left to compile (check --include and --exclude)"
+                ),
             };
             return Err(Error::Unsupported { what });
         }
@@ -144,7 +171,8 @@ impl<'a> Compiler<'a> {
     }
 
     fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
-        let times = sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+        let times =
+            sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
         if times.len() > sample::MAX_FRAMES {
             return Err(Error::Limit {
                 what: "frames".into(),
@@ -154,7 +182,12 @@ impl<'a> Compiler<'a> {
         }
         self.pass(
             "times",
-            format!("{} frames from {:.6} s to {:.6} s", times.len(), times[0], times[times.len() - 1]),
+            format!(
+                "{} frames from {:.6} s to {:.6} s",
+                times.len(),
+                times[0],
+                times[times.len() - 1]
+            ),
         );
         Ok(times)
     }
@@ -167,27 +200,48 @@ impl<'a> Compiler<'a> {
             }
         }
         let same = identical::find(self.scene, &used)?;
-        let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
-        self.pass("identical", format!("{unique} different meshes of {}", used.iter().filter(|u| **u).count()));
+        let unique = same
+            .iter()
+            .enumerate()
+            .filter(|(i, s)| used[*i] && *i == **s)
+            .count();
+        self.pass(
+            "identical",
+            format!(
+                "{unique} different meshes of {}",
+                used.iter().filter(|u| **u).count()
+            ),
+        );
         Ok(same)
     }
 
     fn method(&self, path: &str) -> MethodChoice {
-        self.overrides(path).filter_map(|o| o.method).last().unwrap_or(self.options.method)
+        self.overrides(path)
+            .filter_map(|o| o.method)
+            .last()
+            .unwrap_or(self.options.method)
     }
 
     fn tolerance(&self, path: &str) -> Tolerance {
-        self.overrides(path).filter_map(|o| o.tolerance).last().unwrap_or(self.options.tolerance)
+        self.overrides(path)
+            .filter_map(|o| o.tolerance)
+            .last()
+            .unwrap_or(self.options.tolerance)
     }
 
     fn overrides<'b>(&'b self, path: &'b str) -> impl Iterator<Item = &'b crate::MeshOverride> {
-        self.options
-            .meshes
-            .iter()
-            .filter(move |o| Glob::new(&o.glob).is_ok_and(|glob| glob.compile_matcher().is_match(path)))
+        self.options.meshes.iter().filter(move |o| {
+            Glob::new(&o.glob).is_ok_and(|glob| glob.compile_matcher().is_match(path))
+        })
     }
 
-    fn source(&self, mesh: MeshId, times: &[f64], shown: &FrameSet, matrices: Option<Vec<glam::DMat4>>) -> Source<'a> {
+    fn source(
+        &self,
+        mesh: MeshId,
+        times: &[f64],
+        shown: &FrameSet,
+        matrices: Option<Vec<glam::DMat4>>,
+    ) -> Source<'a> {
         let channels = self.options.channels;
         // Hidden frames read the last frame shown before them, or the first one after.
         let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
@@ -219,7 +273,9 @@ impl<'a> Compiler<'a> {
         let mut groups: Vec<(MeshId, MethodChoice, Vec<usize>)> = Vec::new();
         let mut slot = std::collections::HashMap::new();
         for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
-            let Some(mesh) = self.scene.nodes[place.node].mesh else { continue };
+            let Some(mesh) = self.scene.nodes[place.node].mesh else {
+                continue;
+            };
             let (mesh, method) = (same[mesh], self.method(&place.path));
             let at = *slot.entry((mesh, method as u8)).or_insert_with(|| {
                 groups.push((mesh, method, Vec::new()));
@@ -234,18 +290,37 @@ impl<'a> Compiler<'a> {
             .into_par_iter()
             .map(|(mesh, method, placements)| {
                 let mut shown = FrameSet::new(times.len());
-                placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
+                placements
+                    .iter()
+                    .for_each(|&i| shown.extend(&motion.visible[i]));
                 let source = this.source(mesh, times, &shown, None);
                 let mut remarks = Vec::new();
                 let prepared = prepare(&source, method, this.options, &mut remarks)?;
-                progress.update(Phase::Analyse, done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                Ok((Candidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
+                progress.update(
+                    Phase::Analyse,
+                    done.fetch_add(1, Ordering::Relaxed) + 1,
+                    total,
+                );
+                Ok((
+                    Candidate {
+                        mesh,
+                        placements,
+                        shown,
+                        baked: false,
+                        method,
+                        source,
+                        prepared,
+                    },
+                    remarks,
+                ))
             })
             .collect::<Result<_, Error>>()?;
         let mut meshes = Vec::new();
         for (candidate, remarks) in found {
             self.remarks.extend(remarks);
-            if candidate.prepared.fixed.is_none() && matches!(candidate.method, MethodChoice::Soft | MethodChoice::Static) {
+            if candidate.prepared.fixed.is_none()
+                && matches!(candidate.method, MethodChoice::Soft | MethodChoice::Static)
+            {
                 return Err(Error::Unsupported {
                     what: format!(
                         "{}: its faces change over time; only --method auto or fluid can keep that",
@@ -279,11 +354,15 @@ impl<'a> Compiler<'a> {
         let mut baked = vec![false; placed.len()];
         let mut candidate_of = vec![usize::MAX; placed.len()];
         for (c, candidate) in meshes.iter().enumerate() {
-            candidate.placements.iter().for_each(|&i| candidate_of[i] = c);
+            candidate
+                .placements
+                .iter()
+                .for_each(|&i| candidate_of[i] = c);
         }
         loop {
             let nodes = flatten::flatten(placed, selected, &baked, motion);
-            let mut budgets = self.measure_transforms(placed, &nodes, meshes, &candidate_of, times)?;
+            let mut budgets =
+                self.measure_transforms(placed, &nodes, meshes, &candidate_of, times)?;
             let mut more = Vec::new();
             for node in &nodes {
                 let Some(i) = node.mesh else { continue };
@@ -309,7 +388,9 @@ impl<'a> Compiler<'a> {
                 if baked[i] {
                     continue;
                 }
-                let room = budget.tolerance - budget.transform_error - budget.scale * 2.0 * ulp(object_reach);
+                let room = budget.tolerance
+                    - budget.transform_error
+                    - budget.scale * 2.0 * ulp(object_reach);
                 if room.is_nan() || room < 0.4 * budget.tolerance && diagonal > 0.0 || room < 0.0 {
                     more.push((i, budget.transform_error > 0.2 * budget.tolerance));
                 }
@@ -331,10 +412,15 @@ impl<'a> Compiler<'a> {
             for ((i, shear), matrices) in more.into_iter().zip(matrices) {
                 baked[i] = true;
                 let why = match shear {
-                    true => "translation, rotation and scale cannot express its transform within the tolerance (shear?)",
+                    true => {
+                        "translation, rotation and scale cannot express its transform within the tolerance (shear?)"
+                    }
                     false => "float32 transforms leave no room in the tolerance",
                 };
-                self.remarks.push(Remark::new(&placed[i].path, format!("{why}; its vertices are stored in world space")));
+                self.remarks.push(Remark::new(
+                    &placed[i].path,
+                    format!("{why}; its vertices are stored in world space"),
+                ));
                 let old = &mut meshes[candidate_of[i]];
                 old.placements.retain(|&p| p != i);
                 let (mesh, method) = (old.mesh, old.method);
@@ -343,7 +429,15 @@ impl<'a> Compiler<'a> {
                 let mut ignored = Vec::new();
                 let prepared = prepare(&source, method, self.options, &mut ignored)?;
                 candidate_of[i] = meshes.len();
-                meshes.push(Candidate { mesh, placements: vec![i], shown, baked: true, method, source, prepared });
+                meshes.push(Candidate {
+                    mesh,
+                    placements: vec![i],
+                    shown,
+                    baked: true,
+                    method,
+                    source,
+                    prepared,
+                });
             }
         }
     }
@@ -361,7 +455,11 @@ impl<'a> Compiler<'a> {
             for (list, (i, _)) in out.iter_mut().zip(wanted) {
                 let m = world.matrix[*i];
                 // A matrix with NaN keeps the last good one: the mesh stays where it was.
-                let good = if m.is_finite() { m } else { list.last().copied().unwrap_or(glam::DMat4::IDENTITY) };
+                let good = if m.is_finite() {
+                    m
+                } else {
+                    list.last().copied().unwrap_or(glam::DMat4::IDENTITY)
+                };
                 list.push(good);
             }
         }
@@ -391,10 +489,19 @@ impl<'a> Compiler<'a> {
                 if !node.baked {
                     let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
                     // NaN must count as unbounded.
-                    budget.transform_error = if error >= 0.0 { budget.transform_error.max(error) } else { f64::INFINITY };
+                    budget.transform_error = if error >= 0.0 {
+                        budget.transform_error.max(error)
+                    } else {
+                        f64::INFINITY
+                    };
                 }
                 let m = glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
-                    [decoded[0][c], decoded[1][c], decoded[2][c], if c == 3 { 1.0 } else { 0.0 }]
+                    [
+                        decoded[0][c],
+                        decoded[1][c],
+                        decoded[2][c],
+                        if c == 3 { 1.0 } else { 0.0 },
+                    ]
                 }));
                 budget.scale = budget.scale.max(sample::largest_scale(&m));
                 let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
@@ -424,8 +531,18 @@ impl<'a> Compiler<'a> {
             self.remarks.extend(remarks);
             out.push((plan, placements));
         }
-        let levels: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
-        self.pass("quantize", format!("{} meshes, positions in up to {levels} bits per axis", out.len()));
+        let levels: u64 = out
+            .iter()
+            .map(|(p, _)| u64::from(p.streams[0].bits))
+            .max()
+            .unwrap_or(0);
+        self.pass(
+            "quantize",
+            format!(
+                "{} meshes, positions in up to {levels} bits per axis",
+                out.len()
+            ),
+        );
         Ok(out)
     }
 
@@ -447,11 +564,22 @@ impl<'a> Compiler<'a> {
         for &i in &candidate.placements {
             let budget = &budgets[i];
             let room = budget.tolerance - budget.transform_error;
-            radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
+            radius = radius.min(if budget.scale > 0.0 {
+                room / budget.scale
+            } else {
+                f64::INFINITY
+            });
         }
         // The f32 output costs up to an ulp per axis. Beyond the diagonal there is nothing to gain.
-        radius = (radius - 2.0 * ulp(reach)).min(diagonal(&prepared).max(f64::MIN_POSITIVE)) * 0.9999;
-        let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), self.options, &mut remarks)?;
+        radius =
+            (radius - 2.0 * ulp(reach)).min(diagonal(&prepared).max(f64::MIN_POSITIVE)) * 0.9999;
+        let streams = choose_streams(
+            candidate.source.mesh,
+            &prepared,
+            radius.max(0.0),
+            self.options,
+            &mut remarks,
+        )?;
         let animated = prepared.fixed.is_some() && streams.iter().any(|s| s.animated);
         let path = placed[candidate.placements[0]].path.clone();
         let method = match (prepared.fixed.is_some(), animated) {
@@ -488,7 +616,9 @@ impl<'a> Compiler<'a> {
             if let (true, Some(parent)) = (needed[i], placed[i].parent) {
                 needed[parent] = true;
             }
-            if let (true, Some(transform)) = (needed[i], &self.scene.nodes[placed[i].node].transform) {
+            if let (true, Some(transform)) =
+                (needed[i], &self.scene.nodes[placed[i].node].transform)
+            {
                 total += 40 * transform.matrix.len() as u64;
             }
         }
@@ -521,5 +651,7 @@ fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     for text in list {
         builder.add(Glob::new(text).map_err(|e| Error::misuse(format!("{flag} {text}: {e}")))?);
     }
-    builder.build().map_err(|e| Error::misuse(format!("{flag}: {e}")))
+    builder
+        .build()
+        .map_err(|e| Error::misuse(format!("{flag}: {e}")))
 }

@@ -35,7 +35,12 @@ const LARGEST: f32 = 1e18;
 
 impl Source<'_> {
     /// Points at `frame` in object space, those that are not finite replaced; returns how many were.
-    pub fn object_points(&self, frame: usize, fallback: &[[f32; 3]], out: &mut Vec<[f32; 3]>) -> Result<usize, Error> {
+    pub fn object_points(
+        &self,
+        frame: usize,
+        fallback: &[[f32; 3]],
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<usize, Error> {
         sample::positions_at(self.mesh, self.times[frame], out)?;
         Ok(mend(out, fallback))
     }
@@ -48,14 +53,18 @@ impl Source<'_> {
                 let m = &matrices[frame];
                 out.extend(object.iter().map(|&p| {
                     let p = m.transform_point3(DVec3::from_array(p.map(f64::from)));
-                    p.to_array().map(|v| if v.is_finite() { v as f32 } else { 0.0 })
+                    p.to_array()
+                        .map(|v| if v.is_finite() { v as f32 } else { 0.0 })
                 }));
             }
         }
     }
     /// True where world matrices mirror (decided on the first frame): faces then turn the other way.
     pub fn mirrored(&self) -> bool {
-        self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
+        self.matrices
+            .as_ref()
+            .and_then(|m| m.first())
+            .is_some_and(|m| m.determinant() < 0.0)
     }
 }
 
@@ -71,7 +80,13 @@ fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
             (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
         }
     }
-    let middle = std::array::from_fn(|k| if low[k] <= high[k] { low[k] / 2.0 + high[k] / 2.0 } else { 0.0 });
+    let middle = std::array::from_fn(|k| {
+        if low[k] <= high[k] {
+            low[k] / 2.0 + high[k] / 2.0
+        } else {
+            0.0
+        }
+    });
     let mut mended = 0;
     for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !good(p)) {
         *p = fallback.get(i).copied().unwrap_or(middle);
@@ -91,7 +106,10 @@ pub struct Extent<const N: usize> {
 
 impl<const N: usize> Default for Extent<N> {
     fn default() -> Self {
-        Extent { low: [f32::INFINITY; N], high: [f32::NEG_INFINITY; N] }
+        Extent {
+            low: [f32::INFINITY; N],
+            high: [f32::NEG_INFINITY; N],
+        }
     }
 }
 
@@ -109,7 +127,11 @@ impl<const N: usize> Extent<N> {
     }
     /// Lowest and highest of component `k`, zeros where nothing was included.
     pub fn component(&self, k: usize) -> (f32, f32) {
-        if self.low[k] <= self.high[k] { (self.low[k], self.high[k]) } else { (0.0, 0.0) }
+        if self.low[k] <= self.high[k] {
+            (self.low[k], self.high[k])
+        } else {
+            (0.0, 0.0)
+        }
     }
 }
 
@@ -194,7 +216,12 @@ pub struct Fixed {
 }
 
 /// Looks at all frames of a mesh.
-pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+pub fn prepare(
+    source: &Source<'_>,
+    method: MethodChoice,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Prepared, Error> {
     let mesh = source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let frames = source.times.len();
@@ -203,7 +230,8 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
     // Positions: bounds, motion, welding; whether the number of points stays.
     let (mut object, mut points, mut first) = (Vec::new(), Vec::new(), Vec::new());
     let (mut extent, mut object_extent) = (Extent::default(), Extent::default());
-    let (mut most, mut total, mut mended, mut moving, mut steady) = (0usize, 0u64, 0usize, false, true);
+    let (mut most, mut total, mut mended, mut moving, mut steady) =
+        (0usize, 0u64, 0usize, false, true);
     let mut weld: Option<Splitter> = None;
     for frame in 0..frames {
         mended += source.object_points(frame, &first, &mut object)?;
@@ -225,9 +253,14 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
             }
         }
     }
-    moving |= source.matrices.as_ref().is_some_and(|all| all.iter().any(|m| *m != all[0]));
+    moving |= source
+        .matrices
+        .as_ref()
+        .is_some_and(|all| all.iter().any(|m| *m != all[0]));
     if mended > 0 {
-        remark(format!("{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"));
+        remark(format!(
+            "{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
+        ));
     }
     let fixed = fixed && steady;
 
@@ -253,14 +286,30 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
 
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
-            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
+            if let Some(set) = look(
+                source,
+                attribute,
+                i,
+                fixed,
+                &mut splitter,
+                &corner_face,
+                &mut remark,
+            )? {
                 prepared.uvs.push(set);
             }
         }
     }
     if source.colours {
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            if let Some(set) = look(source, attribute, i, fixed, &mut splitter, &corner_face, &mut remark)? {
+            if let Some(set) = look(
+                source,
+                attribute,
+                i,
+                fixed,
+                &mut splitter,
+                &corner_face,
+                &mut remark,
+            )? {
                 prepared.colours.push(set);
             }
         }
@@ -269,7 +318,15 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
         prepared.normals = Normals::Made;
         prepared.normals_animated = moving;
         if let Some(attribute) = &mesh.normals
-            && let Some(set) = look::<3>(source, attribute, 0, fixed, &mut splitter, &corner_face, &mut remark)?
+            && let Some(set) = look::<3>(
+                source,
+                attribute,
+                0,
+                fixed,
+                &mut splitter,
+                &corner_face,
+                &mut remark,
+            )?
         {
             prepared.normals = Normals::File;
             prepared.normals_animated = set.animated || source.matrices.is_some() && moving;
@@ -285,12 +342,17 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
     }
 
     let sets = face_sets(mesh, source.times[0])?;
-    let assignment = materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), raw.counts.len());
+    let assignment = materials::assign(
+        sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())),
+        raw.counts.len(),
+    );
     if !fixed {
         // Ranges come per frame, in the order of all sets, faces in none last: a face in each set and one beyond.
         let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
         let all = materials::assign(
-            sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
+            sets.iter()
+                .zip(&faces_of)
+                .map(|((name, _), face)| (name.as_str(), face.as_slice())),
             sets.len() + 1,
         );
         prepared.materials = all.materials;
@@ -316,8 +378,11 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
-    let by_vertex: Vec<[u32; 3]> =
-        triangles.corners.iter().map(|t| t.map(|c| split.corner_vertex[c as usize])).collect();
+    let by_vertex: Vec<[u32; 3]> = triangles
+        .corners
+        .iter()
+        .map(|t| t.map(|c| split.corner_vertex[c as usize]))
+        .collect();
     let mut fixed = Fixed {
         vertex_face: face_of(&split.vertex_corner, &corner_face),
         vertex_point: split.vertex_point,
@@ -333,15 +398,25 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
         weld: None,
         first_points: first,
     };
-    let mut oriented =
-        Oriented { triangles: by_vertex, vertex: (0..fixed.vertex_point.len() as u32).collect(), signs: Vec::new() };
+    let mut oriented = Oriented {
+        triangles: by_vertex,
+        vertex: (0..fixed.vertex_point.len() as u32).collect(),
+        signs: Vec::new(),
+    };
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
-        oriented = orient(&oriented.triangles, &tangents.corners(values.vertices()), fixed.vertex_point.len());
+        oriented = orient(
+            &oriented.triangles,
+            &tangents.corners(values.vertices()),
+            fixed.vertex_point.len(),
+        );
     }
-    let triangle_material: Vec<u32> =
-        triangles.faces.iter().map(|&f| assignment.face_material[f as usize]).collect();
+    let triangle_material: Vec<u32> = triangles
+        .faces
+        .iter()
+        .map(|&f| assignment.face_material[f as usize])
+        .collect();
     let layout = optimize::layout(
         &oriented.triangles,
         &triangle_material,
@@ -349,19 +424,33 @@ pub fn prepare(source: &Source<'_>, method: MethodChoice, options: &Options, rem
         oriented.vertex.len(),
     );
     let order = |list: &[u32]| {
-        layout.vertex_order.iter().map(|&v| list[oriented.vertex[v as usize] as usize]).collect::<Vec<u32>>()
+        layout
+            .vertex_order
+            .iter()
+            .map(|&v| list[oriented.vertex[v as usize] as usize])
+            .collect::<Vec<u32>>()
     };
     fixed.vertex_point = order(&fixed.vertex_point);
     fixed.vertex_corner = order(&fixed.vertex_corner);
     fixed.vertex_face = order(&fixed.vertex_face);
-    fixed.vertex_sign =
-        layout.vertex_order.iter().map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0)).collect();
-    fixed.triangle_face = layout.triangle_order.iter().map(|&t| triangles.faces[t as usize]).collect();
+    fixed.vertex_sign = layout
+        .vertex_order
+        .iter()
+        .map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0))
+        .collect();
+    fixed.triangle_face = layout
+        .triangle_order
+        .iter()
+        .map(|&t| triangles.faces[t as usize])
+        .collect();
     fixed.indices = layout.indices;
     fixed.ranges = layout.ranges;
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;
-        fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
+        fixed.tangents = Some(Tangents::new(
+            fixed.indices.as_chunks().0.to_vec(),
+            values.vertices(),
+        ));
     }
     fixed.weld = welded(weld, &fixed.vertex_point);
     prepared.materials = assignment.materials;
@@ -373,7 +462,8 @@ fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
     let mut representative: Vec<u32> = Vec::new();
     let of = |v: usize| {
         let point = vertex_point[v];
-        weld.as_ref().map_or(point, |classes| classes.class_of(point)) as usize
+        weld.as_ref()
+            .map_or(point, |classes| classes.class_of(point)) as usize
     };
     let mut first = vec![u32::MAX; (0..vertex_point.len()).map(of).max().map_or(0, |m| m + 1)];
     let mut any = false;
@@ -399,7 +489,10 @@ pub fn corner_faces(faces: &Faces) -> Vec<u32> {
 
 /// Face of each vertex, through its corner.
 pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
-    vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
+    vertex_corner
+        .iter()
+        .map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX))
+        .collect()
 }
 
 /// Names and faces of the sets at a time.
@@ -428,12 +521,19 @@ where
     [f32; N]: sample::Mix + Default,
 {
     let mesh = source.mesh;
-    let mut set = Set { source: number, animated: false, extent: Extent::default() };
+    let mut set = Set {
+        source: number,
+        animated: false,
+        extent: Extent::default(),
+    };
     let (mut first, mut values) = (sample::Values::default(), sample::Values::default());
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
     let steady = fixed
         && sample::follow(&attribute.values, mesh).is_constant()
-        && attribute.indices.as_ref().is_none_or(|i| sample::follow(i, mesh).is_constant());
+        && attribute
+            .indices
+            .as_ref()
+            .is_none_or(|i| sample::follow(i, mesh).is_constant());
     let frames = if steady { 1 } else { source.times.len() };
     for frame in 0..frames {
         let time = source.times[frame];
@@ -443,12 +543,18 @@ where
             sample::faces_at(mesh, time, &mut faces)?;
             sample::positions_at(mesh, time, &mut points)?;
         }
-        let elements =
-            Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
+        let elements = Elements {
+            faces: faces.counts.len(),
+            points: points.len(),
+            corners: faces.indices.len(),
+        };
         let out = if frame == 0 { &first } else { &values };
         let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
         if let Err(why) = expand.check(elements) {
-            remark(format!("{} left out: {why} (frame {frame})", attribute.name));
+            remark(format!(
+                "{} left out: {why} (frame {frame})",
+                attribute.name
+            ));
             return Ok(None);
         }
         let differs = frame > 0 && first != values;
@@ -460,7 +566,11 @@ where
             }
         }
         if expand.bad() > 0 {
-            remark(format!("{} has {} bad indices (frame {frame}); zeros taken", attribute.name, expand.bad()));
+            remark(format!(
+                "{} has {} bad indices (frame {frame}); zeros taken",
+                attribute.name,
+                expand.bad()
+            ));
         }
     }
     Ok(Some(set))

@@ -60,7 +60,7 @@ pub struct MeshReport {
     pub source_points: usize,
     /// Frames that it has data for.
     pub frames: usize,
-    /// Resolved tolerance (the smallest of its placements).
+    /// Resolved tolerance of the placement that comes nearest to it.
     pub tolerance: f64,
     /// All its bytes but the source map.
     pub bytes: u64,
@@ -68,6 +68,6 @@ pub struct MeshReport {
     pub position_bytes: u64,
     /// 8 × position_bytes / (source points × frames).
     pub bits_per_vertex_frame: f64,
-    /// Largest error measured while compiling, in units of the tolerance's space.
+    /// Largest error measured there while compiling, world units.
     pub max_error: f64,
 }

@@ -25,7 +25,11 @@ pub struct VertexValues {
 impl VertexValues {
     /// What tangents are made from.
     pub fn vertices(&self) -> Vertices<'_> {
-        Vertices { positions: &self.positions, normals: &self.normals, uvs: self.uvs.first().map_or(&[], Vec::as_slice) }
+        Vertices {
+            positions: &self.positions,
+            normals: &self.normals,
+            uvs: self.uvs.first().map_or(&[], Vec::as_slice),
+        }
     }
 }
 
@@ -54,10 +58,6 @@ macro_rules! with_levels {
 pub trait Typed: Word {
     /// The levels as this word; None for another one.
     fn of(levels: &Levels) -> Option<&[Self]>;
-    /// A level.
-    fn from_u32(value: u32) -> Self;
-    /// As a number.
-    fn to_u32(self) -> u32;
 }
 
 macro_rules! typed {
@@ -66,8 +66,6 @@ macro_rules! typed {
             fn of(levels: &Levels) -> Option<&[Self]> {
                 match levels { Levels::$variant(v) => Some(v), _ => None }
             }
-            fn from_u32(value: u32) -> Self { value as $t }
-            fn to_u32(self) -> u32 { u32::from(self) }
         }
     )*};
 }
@@ -113,9 +111,13 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
         Semantic::Position => lattice(&record.axes, &values.positions, out),
         Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
         Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
-        Semantic::Normal => planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits)),
+        Semantic::Normal => planes(values.normals.len(), out, |v| {
+            octahedral::encode(values.normals[v], bits)
+        }),
         Semantic::QTangent => {
-            planes(values.normals.len(), out, |v| qtangent::encode(frame(values, v), bits));
+            planes(values.normals.len(), out, |v| {
+                qtangent::encode(frame(values, v), bits)
+            });
         }
     }
 }
@@ -123,23 +125,31 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
 /// The tangent frame of a vertex.
 pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
     let [x, y, z, sign] = values.tangents[v];
-    qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
+    qtangent::Frame {
+        normal: values.normals[v],
+        tangent: [x, y, z],
+        sign,
+    }
 }
 
 fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
-        out.extend(values.iter().map(|value| W::from_u32(axis.level(value[k]))));
+        out.extend(values.iter().map(|value| W::wrap32(axis.level(value[k]))));
     }
 }
 
-fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl Fn(usize) -> [u16; N]) {
+fn planes<const N: usize, W: Typed>(
+    count: usize,
+    out: &mut Vec<W>,
+    value: impl Fn(usize) -> [u16; N],
+) {
     out.clear();
     out.resize(N * count, W::default());
     for v in 0..count {
         for (k, level) in value(v).into_iter().enumerate() {
-            out[k * count + v] = W::from_u32(u32::from(level));
+            out[k * count + v] = W::wrap32(u32::from(level));
         }
     }
 }
@@ -172,7 +182,11 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
             let count = values.normals.len();
             let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
             (0..count).fold(0.0, |most, v| {
-                angle(octahedral::decode([at(v, 0), at(v, 1)], bits), values.normals[v]).max(most)
+                angle(
+                    octahedral::decode([at(v, 0), at(v, 1)], bits),
+                    values.normals[v],
+                )
+                .max(most)
             })
         }
         Semantic::QTangent => {
@@ -181,7 +195,8 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
             (0..count).fold(0.0, |most: f64, v| {
                 let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
                 let [x, y, z, _] = values.tangents[v];
-                most.max(angle(back.normal, values.normals[v])).max(angle(back.tangent, [x, y, z]))
+                most.max(angle(back.normal, values.normals[v]))
+                    .max(angle(back.tangent, [x, y, z]))
             })
         }
     }
@@ -205,10 +220,18 @@ fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f3
 /// Angle between two vectors in degrees; 0 where one of them has no direction.
 pub fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
     let (a, b) = (a.map(f64::from), b.map(f64::from));
-    let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+    let cross = [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ];
     let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let sine = (cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]).sqrt();
-    if sine == 0.0 && dot == 0.0 { 0.0 } else { sine.atan2(dot).to_degrees() }
+    if sine == 0.0 && dot == 0.0 {
+        0.0
+    } else {
+        sine.atan2(dot).to_degrees()
+    }
 }
 
 /// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.

@@ -53,7 +53,10 @@ impl Output {
     fn chunk(&mut self, kind: u16, raw: u32, bytes: &[u8]) -> Result<u32, Error> {
         match self {
             Output::File(writer) => Ok(writer.add_chunk(kind, raw, bytes)?),
-            Output::Count { chunks, bytes: total } => {
+            Output::Count {
+                chunks,
+                bytes: total,
+            } => {
                 *total += (bytes.len() + meshreel_format::CHUNK_ENTRY_SIZE) as u64;
                 *chunks += 1;
                 Ok(*chunks - 1)
@@ -97,9 +100,17 @@ impl Batches {
         fill(&mut self.content);
         let size = self.content.len() - start;
         check_size("static data of one mesh", self.content.len())?;
-        self.locations[mesh] = Location { chunk: u32::MAX, offset: start as u32, size: size as u32 };
+        self.locations[mesh] = Location {
+            chunk: u32::MAX,
+            offset: start as u32,
+            size: size as u32,
+        };
         self.pending.push((mesh, size));
-        if self.content.len() >= BATCH { self.flush(compressor, output) } else { Ok(()) }
+        if self.content.len() >= BATCH {
+            self.flush(compressor, output)
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self, compressor: &mut Compressor, output: &mut Output) -> Result<(), Error> {
@@ -126,7 +137,11 @@ const LARGEST_BLOCK: usize = 1 << 30;
 fn check_size(what: &str, size: usize) -> Result<(), Error> {
     match size <= LARGEST_BLOCK {
         true => Ok(()),
-        false => Err(Error::Limit { what: what.into(), asked: size as u64, allowed: LARGEST_BLOCK as u64 }),
+        false => Err(Error::Limit {
+            what: what.into(),
+            asked: size as u64,
+            allowed: LARGEST_BLOCK as u64,
+        }),
     }
 }
 
@@ -155,13 +170,24 @@ struct FrameOutput {
 }
 
 /// Writes the file.
-pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &dyn Progress) -> Result<Report, Error> {
+pub fn write(
+    job: Job<'_>,
+    target: &Path,
+    pool: &rayon::ThreadPool,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
     let with_target = |error| match error {
-        Error::Promise { what, .. } => Error::Promise { what, target: target.into() },
+        Error::Promise { what, .. } => Error::Promise {
+            what,
+            target: target.into(),
+        },
         other => other,
     };
     let mut output = match job.options.dry_run {
-        true => Output::Count { chunks: 0, bytes: meshreel_format::HEADER_SIZE as u64 },
+        true => Output::Count {
+            chunks: 0,
+            bytes: meshreel_format::HEADER_SIZE as u64,
+        },
         false => Output::File(Writer::create(target)?),
     };
     let meshes = job.plans.len();
@@ -171,33 +197,67 @@ pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &d
     let mut maps = Batches::new(SOURCE_MAP, meshes);
     let mut position_share = vec![0.0; meshes];
     for (m, (plan, _)) in job.plans.iter().enumerate() {
-        let Some(fixed) = &plan.prepared.fixed else { continue };
-        connectivity.add(m, |out| index::encode(&fixed.indices, out), &mut compressor, &mut output)?;
+        let Some(fixed) = &plan.prepared.fixed else {
+            continue;
+        };
+        connectivity.add(
+            m,
+            |out| index::encode(&fixed.indices, out),
+            &mut compressor,
+            &mut output,
+        )?;
         let mut bytes = Vec::new();
         let positions = plan.encode_values(&mut bytes);
         position_share[m] = positions as f64 / bytes.len().max(1) as f64;
-        values.add(m, |out| out.extend_from_slice(&bytes), &mut compressor, &mut output)?;
+        values.add(
+            m,
+            |out| out.extend_from_slice(&bytes),
+            &mut compressor,
+            &mut output,
+        )?;
         if !job.options.strip {
-            maps.add(m, |out| source_map::encode(&source_map(plan), out), &mut compressor, &mut output)?;
+            maps.add(
+                m,
+                |out| source_map::encode(&source_map(plan), out),
+                &mut compressor,
+                &mut output,
+            )?;
         }
     }
     for batches in [&mut connectivity, &mut values, &mut maps] {
         batches.flush(&mut compressor, &mut output)?;
     }
     let mut totals = vec![Total::default(); meshes];
-    let mut summary = Summary { bounds: crate::encode::NOTHING, raw_bytes: 0, flags: 0 };
+    let mut summary = Summary {
+        bounds: crate::encode::NOTHING,
+        raw_bytes: 0,
+        flags: 0,
+    };
     encode_frames(&job, pool, progress, |frame| {
-        let kind = if index_frame(frame.frame, job.times.len(), every(&job)) { FrameKind::Index } else { FrameKind::Between };
+        let kind = if index_frame(frame.frame, job.times.len(), every(&job)) {
+            FrameKind::Index
+        } else {
+            FrameKind::Between
+        };
         match &mut output {
-            Output::File(w) => w.add_frame(job.times[frame.frame], kind, frame.bounds, frame.raw as u32, &frame.bytes)?,
-            Output::Count { bytes, .. } => *bytes += (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as u64,
+            Output::File(w) => w.add_frame(
+                job.times[frame.frame],
+                kind,
+                frame.bounds,
+                frame.raw as u32,
+                &frame.bytes,
+            )?,
+            Output::Count { bytes, .. } => {
+                *bytes += (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as u64
+            }
         }
         summary.raw_bytes += frame.raw as u64;
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(frame.bounds[k]);
             summary.bounds[k + 3] = summary.bounds[k + 3].max(frame.bounds[k + 3]);
         }
-        let stored = (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as f64 / frame.raw.max(1) as f64;
+        let stored = (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as f64
+            / frame.raw.max(1) as f64;
         for (total, part) in totals.iter_mut().zip(frame.parts) {
             total.bytes += part.bytes as f64 * stored;
             total.position_bytes += part.position_bytes as f64 * stored;
@@ -212,7 +272,10 @@ pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &d
     let mut bytes = Vec::new();
     meshreel_codec::record::encode(&description, &mut bytes);
     if meshreel_codec::record::decode(&bytes).as_ref() != Ok(&description) {
-        return Err(with_target(Error::Promise { what: "the description does not read back".into(), target: target.into() }));
+        return Err(with_target(Error::Promise {
+            what: "the description does not read back".into(),
+            target: target.into(),
+        }));
     }
     check_size("the description of all nodes and meshes", bytes.len())?;
     let mut packed = Vec::new();
@@ -227,18 +290,26 @@ pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &d
         file_bytes,
         source_map_bytes: maps.total,
         frames: job.times.len(),
-        raw_bytes: job.plans.iter().map(|(p, _)| 12 * p.prepared.points_total).sum(),
+        raw_bytes: job
+            .plans
+            .iter()
+            .map(|(p, _)| 12 * p.prepared.points_total)
+            .sum(),
         ..Report::default()
     };
     for (m, (plan, placements)) in job.plans.iter().enumerate() {
         let position_bytes = values.stored[m] * position_share[m] + totals[m].position_bytes;
         let points_frames = plan.prepared.points_total;
-        let tolerance = placements.iter().map(|&i| job.tolerances[i].tolerance).fold(f64::INFINITY, f64::min);
-        let worst = placements
+        // Of all placements the one that comes nearest to its tolerance.
+        let own = totals[m]
+            .error
+            .max(plan.static_error.first().copied().unwrap_or(0.0));
+        let (max_error, tolerance) = placements
             .iter()
-            .map(|&i| job.tolerances[i])
-            .map(|b| b.transform_error + b.scale * totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0)))
-            .fold(0.0, f64::max);
+            .map(|&i| &job.tolerances[i])
+            .map(|b| (b.transform_error + b.scale * own, b.tolerance))
+            .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
+            .unwrap_or((0.0, 0.0));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
             method: format!("{:?}", plan.method).to_lowercase(),
@@ -249,7 +320,7 @@ pub fn write(job: Job<'_>, target: &Path, pool: &rayon::ThreadPool, progress: &d
             bytes: (values.stored[m] + connectivity.stored[m] + totals[m].bytes).round() as u64,
             position_bytes: position_bytes.round() as u64,
             bits_per_vertex_frame: 8.0 * position_bytes / (points_frames.max(1) as f64),
-            max_error: worst,
+            max_error,
         });
     }
     Ok(report)
@@ -274,7 +345,9 @@ struct Counted {
 }
 
 fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
-    let Some(fixed) = &plan.prepared.fixed else { return SourceMap::default() };
+    let Some(fixed) = &plan.prepared.fixed else {
+        return SourceMap::default();
+    };
     SourceMap {
         points: plan.prepared.points as u32,
         corners: fixed.faces.corner_point.len() as u32,
@@ -316,9 +389,9 @@ fn describe(
             parent: node.parent.map(|p| p as u32),
             mesh: node.mesh.and_then(|i| mesh_of[i]),
             animated: node.animated,
-            visibility: node
-                .mesh
-                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
+            visibility: node.mesh.map_or(Visibility::Always, |i| {
+                visibility(&job.motion.visible[i], job.times.len())
+            }),
             rest,
             tolerance: node.mesh.map_or(0.0, |i| job.tolerances[i].tolerance),
             baked: node.baked,
@@ -331,7 +404,12 @@ fn describe(
         .map(|(m, (plan, _))| {
             let prepared = &plan.prepared;
             let fixed = prepared.fixed.as_ref();
-            let ranges = |i: usize| fixed.and_then(|f| f.ranges.get(i)).copied().unwrap_or((0, 0));
+            let ranges = |i: usize| {
+                fixed
+                    .and_then(|f| f.ranges.get(i))
+                    .copied()
+                    .unwrap_or((0, 0))
+            };
             let low: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).0);
             let high: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).1);
             MeshRecord {
@@ -423,7 +501,11 @@ fn every(job: &Job<'_>) -> usize {
 fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
     let (mut largest, mut outputs) = (0u64, 0u64);
     for (plan, _) in &job.plans {
-        let vertices = plan.prepared.fixed.as_ref().map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+        let vertices =
+            plan.prepared
+                .fixed
+                .as_ref()
+                .map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
         let (mut levels, mut floats) = (0u64, 24u64);
         for stream in plan.streams.iter().filter(|s| s.animated) {
             levels += stream.semantic.components() as u64 * u64::from(stream.word);
@@ -446,14 +528,18 @@ fn encode_frames(
 ) -> Result<(), Error> {
     let frames = job.times.len();
     let every = every(job);
-    let window = (job.options.memory / group_bytes(job, every).max(1)).clamp(1, 2 * pool.current_num_threads() as u64);
+    let window = (job.options.memory / group_bytes(job, every).max(1))
+        .clamp(1, 2 * pool.current_num_threads() as u64);
     let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
     let mesh_of: Vec<Option<u32>> = {
         let mut of = vec![None; job.placed.len()];
         for (m, (_, placements)) in job.plans.iter().enumerate() {
             placements.iter().for_each(|&i| of[i] = Some(m as u32));
         }
-        job.nodes.iter().map(|n| n.mesh.and_then(|i| of[i])).collect()
+        job.nodes
+            .iter()
+            .map(|n| n.mesh.and_then(|i| of[i]))
+            .collect()
     };
     let animated_visibility: Vec<usize> = job
         .nodes
@@ -484,12 +570,23 @@ fn encode_frames(
                 .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
                 .map(|(n, m, _)| (m, tracks.decoded[n]))
                 .collect();
-            let transforms =
-                (0..job.nodes.len()).filter(|&n| job.nodes[n].animated).map(|n| tracks.local[n]).collect();
-            inputs.push(FrameInput { visible, transforms, shown });
+            let transforms = (0..job.nodes.len())
+                .filter(|&n| job.nodes[n].animated)
+                .map(|n| tracks.local[n])
+                .collect();
+            inputs.push(FrameInput {
+                visible,
+                transforms,
+                shown,
+            });
         }
         next = end;
-        Ok(Some(GroupInput { first, last, with_last, frames: inputs }))
+        Ok(Some(GroupInput {
+            first,
+            last,
+            with_last,
+            frames: inputs,
+        }))
     };
     let mut done = 0;
     pipeline::run(
@@ -520,7 +617,12 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
         .par_iter()
         .enumerate()
         .map_init(
-            || (Compressor::new(job.options.block, job.options.effort), Decompressor::new()),
+            || {
+                (
+                    Compressor::new(job.options.block, job.options.effort),
+                    Decompressor::new(),
+                )
+            },
             |(compressor, decompressor), (i, input)| {
                 let frame = group.first + i;
                 let mut content = input.visible.clone();
@@ -534,7 +636,9 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
                     let used = transform::decode(&content[start..], previous, &mut back);
                     if used != Ok(content.len() - start) || !same_bits(&back, &input.transforms) {
                         return Err(Error::Promise {
-                            what: format!("transforms of frame {frame} do not decode to what was encoded"),
+                            what: format!(
+                                "transforms of frame {frame} do not decode to what was encoded"
+                            ),
                             target: Default::default(),
                         });
                     }
@@ -548,7 +652,9 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
                 let mut back = vec![0; content.len()];
                 if decompressor.decompress(&bytes, &mut back).is_err() || back != content {
                     return Err(Error::Promise {
-                        what: format!("the block of frame {frame} does not decompress to what was compressed"),
+                        what: format!(
+                            "the block of frame {frame} does not decompress to what was compressed"
+                        ),
                         target: Default::default(),
                     });
                 }
@@ -585,6 +691,12 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
 }
 
 fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
-    let bits = |t: &Transform| (t.rotation.map(f32::to_bits), t.translation.map(f32::to_bits), t.scale.map(f32::to_bits));
+    let bits = |t: &Transform| {
+        (
+            t.rotation.map(f32::to_bits),
+            t.translation.map(f32::to_bits),
+            t.scale.map(f32::to_bits),
+        )
+    };
     a.iter().map(bits).eq(b.iter().map(bits))
 }

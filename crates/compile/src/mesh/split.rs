@@ -96,6 +96,11 @@ impl Splitter {
         self.first.len()
     }
 
+    /// Class of a corner; [`NONE`] for corners that take no part.
+    pub fn class_of(&self, corner: u32) -> u32 {
+        self.class[corner as usize]
+    }
+
     /// Takes one attribute at one frame into account; `value` gives a corner's bits ([`bits`]). Returns whether a class split.
     /// Attributes of points (and of the whole mesh) cannot split and need not be shown.
     pub fn refine<const K: usize>(&mut self, value: impl Fn(u32) -> [u32; K]) -> bool {
