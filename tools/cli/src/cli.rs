@@ -11,8 +11,15 @@ use std::str::FromStr;
 
 /// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error, takes them back.
 #[derive(Parser)]
-#[command(name = "meshreel", version, propagate_version = true, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 wrong usage.")]
+#[command(
+    name = "meshreel",
+    version,
+    propagate_version = true,
+    max_term_width = 110
+)]
+#[command(
+    after_help = "Exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 wrong usage."
+)]
 pub struct Cli {
     /// How results and messages are printed
     #[command(flatten)]
@@ -78,7 +85,12 @@ pub struct CompileArgs {
     pub inputs: Vec<PathBuf>,
     /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing file is
     /// replaced only when the new one is complete
-    #[arg(long, short, value_name = "OUT.reel", required_unless_present = "dry_run")]
+    #[arg(
+        long,
+        short,
+        value_name = "OUT.reel",
+        required_unless_present = "dry_run"
+    )]
     pub output: Option<PathBuf>,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
@@ -122,7 +134,7 @@ pub struct Content {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), help_heading = "The promise")]
     pub colour_bits: Option<u8>,
 
-    /// What to keep: all, or a list of positions, normals, tangents, uvs, colours [default: all]
+    /// What to keep: all, or a list of positions, normals, uvs, colours [default: all]; tangents come with normals and uvs
     #[arg(long, value_name = "LIST", help_heading = "Content")]
     pub channels: Option<Channels>,
     /// Only nodes whose path matches (repeatable; * within a name, ** across names)
@@ -172,7 +184,7 @@ pub struct Content {
     /// Threads [default: all cores]; the file does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Running")]
     pub jobs: Option<u32>,
-    /// Memory to keep frames in, such as 256MB or 1GiB [default: 1GiB]
+    /// Memory to keep frames in, such as 256MB or 1GiB [default: 512MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Running")]
     pub memory: Option<Size>,
 }
@@ -225,6 +237,9 @@ pub struct InfoArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
+    /// Frames per second of inputs that carry no rate [default: 30]
+    #[arg(long, value_name = "F")]
+    pub source_fps: Option<Rate>,
     /// The whole tree, with user properties
     #[arg(long)]
     pub tree: bool,
@@ -245,6 +260,9 @@ pub struct VerifyArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
+    /// Frames per second of inputs that carry no rate [default: what the .reel was compiled with]
+    #[arg(long, value_name = "F")]
+    pub source_fps: Option<Rate>,
 }
 
 /// `meshreel extract`.
@@ -262,7 +280,7 @@ pub struct ExtractArgs {
 #[derive(Args)]
 pub struct DemoArgs {
     /// Where the files and pictures go
-    #[arg(long, short, value_name = "DIR", default_value = "meshreel-demo")]
+    #[arg(long, short, value_name = "DIR", default_value = "demo")]
     pub output: PathBuf,
     /// A directory of .abc files to use instead of the bundled ones
     #[arg(long, value_name = "DIR")]
@@ -296,7 +314,6 @@ impl FromStr for Rate {
 #[allow(missing_docs)]
 pub struct Channels {
     pub normals: bool,
-    pub tangents: bool,
     pub uvs: bool,
     pub colours: bool,
 }
@@ -306,7 +323,6 @@ impl FromStr for Channels {
     fn from_str(text: &str) -> Result<Channels, String> {
         let mut channels = Channels {
             normals: false,
-            tangents: false,
             uvs: false,
             colours: false,
         };
@@ -315,19 +331,17 @@ impl FromStr for Channels {
                 "all" => {
                     channels = Channels {
                         normals: true,
-                        tangents: true,
                         uvs: true,
                         colours: true,
                     }
                 }
                 "positions" => {}
                 "normals" => channels.normals = true,
-                "tangents" => channels.tangents = true,
                 "uvs" => channels.uvs = true,
                 "colours" | "colors" => channels.colours = true,
                 _ => {
                     return Err(format!(
-                        "'{name}' is no channel: give all, or a list of positions, normals, tangents, uvs, colours"
+                        "'{name}' is no channel: give all, or a list of positions, normals, uvs, colours"
                     ));
                 }
             }
@@ -346,10 +360,14 @@ macro_rules! words {
         impl FromStr for $name {
             type Err = String;
             fn from_str(text: &str) -> Result<$name, String> {
+                let later: &[&str] = &[$($later),*];
+                let words = [$($word),+].join(", ");
                 match text {
                     $($word => Ok($name::$variant),)+
-                    $($later => Err(format!("{} '{}': {NOT_BUILT}; give one of: {}", $noun, $later, [$($word),+].join(", "))),)*
-                    _ => Err(format!("'{text}' is no {}: give one of: {}", $noun, [$($word),+].join(", "))),
+                    _ if later.contains(&text) => {
+                        Err(format!("{} '{text}': {NOT_BUILT}; give one of: {words}", $noun))
+                    }
+                    _ => Err(format!("'{text}' is no {}: give one of: {words}", $noun)),
                 }
             }
         }

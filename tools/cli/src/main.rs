@@ -1,1 +1,72 @@
-fn main() {}
+//! `meshreel`: the command line. Parse, run one verb, print, exit: 0 all well, 1 failed, 2 wrong usage.
+
+mod cli;
+mod commands;
+mod inputs;
+mod memory;
+mod options_file;
+mod output;
+mod picture;
+mod progress;
+mod units;
+
+use clap::Parser;
+use cli::{Cli, OutputFlags};
+use output::{Class, Failure, Output};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// Where and why the last panic was, for the message that takes its place.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help and version; a closed pipe is no error.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return wrong_usage(&error),
+    };
+    let output = Output { flags: cli.output };
+    std::panic::set_hook(Box::new(|info| {
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = info.to_string();
+        }
+    }));
+    let outcome = guarded(|| commands::run(cli.command, output));
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => output.failure(&failure),
+    }
+}
+
+/// A command line that clap does not accept. `--json` counts even so.
+fn wrong_usage(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
+    let output = Output {
+        flags: OutputFlags {
+            json,
+            ..OutputFlags::default()
+        },
+    };
+    output.failure(&output::usage_failure(error))
+}
+
+/// Runs `work`; a panic becomes a failure that asks for a report.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let what = LAST_PANIC
+            .lock()
+            .map(|last| last.clone())
+            .unwrap_or_default();
+        Err(Failure::new(
+            Class::Defect,
+            format!("this is a defect of meshreel, please report it with the file: {what}"),
+            None,
+        ))
+    })
+}

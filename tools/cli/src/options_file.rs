@@ -68,8 +68,9 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
         ),
         None => String::new(),
     };
-    let one_line =
-        |error: toml::de::Error| format!("{}{}", line_of(&error), error.message().replace('\n', " "));
+    let one_line = |error: toml::de::Error| {
+        format!("{}{}", line_of(&error), error.message().replace('\n', " "))
+    };
     let mut table: toml::Table = text.parse().map_err(one_line)?;
     let mut meshes = Vec::new();
     if let Some(sections) = table.remove("mesh") {
@@ -77,9 +78,9 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             return Err("mesh sections are written [[mesh]]".into());
         };
         for (i, section) in sections.into_iter().enumerate() {
-            let section: MeshSection = section
-                .try_into()
-                .map_err(|e: toml::de::Error| format!("[[mesh]] number {}: {}", i + 1, e.message()))?;
+            let section: MeshSection = section.try_into().map_err(|e: toml::de::Error| {
+                format!("[[mesh]] number {}: {}", i + 1, e.message())
+            })?;
             globset::Glob::new(&section.glob)
                 .map_err(|e| format!("[[mesh]] number {}: {e}", i + 1))?;
             meshes.push(section);

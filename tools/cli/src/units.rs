@@ -28,13 +28,13 @@ pub struct Size(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio(pub f64);
 
-/// Part of the animation; an open end means "to the end".
+/// Part of the animation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Range {
     /// First and last frame, both included, counted from 0.
-    Frames(Option<u64>, Option<u64>),
+    Frames(usize, usize),
     /// First and last time in seconds, both included.
-    Seconds(Option<f64>, Option<f64>),
+    Seconds(f64, f64),
 }
 
 impl FromStr for Tolerance {
@@ -105,9 +105,8 @@ impl fmt::Display for Angle {
 impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Size, String> {
-        let error = || {
-            format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB")
-        };
+        let error =
+            || format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB");
         let trimmed = text.trim();
         let split = trimmed
             .find(|c: char| c.is_ascii_alphabetic())
@@ -167,51 +166,31 @@ impl FromStr for Range {
     type Err = String;
     fn from_str(text: &str) -> Result<Range, String> {
         let error = || {
-            format!(
-                "'{text}' is no range: give frames counted from 0 (10:20) or seconds (0.5s:2s); one end may be left out"
-            )
+            format!("'{text}' is no range: give frames counted from 0 (10:20) or seconds (0.5s:2s)")
         };
         let (first, last) = text.split_once(':').ok_or_else(error)?;
-        let (first, last) = (first.trim(), last.trim());
-        if first.is_empty() && last.is_empty() {
-            return Err(error());
-        }
-        if first.ends_with('s') || last.ends_with('s') {
-            let seconds = |part: &str| match part {
-                "" => Ok(None),
-                _ => part
-                    .strip_suffix('s')
-                    .and_then(|number| number.trim().parse::<f64>().ok())
-                    .filter(|value| value.is_finite())
-                    .map(Some)
-                    .ok_or_else(error),
-            };
-            let (first, last) = (seconds(first)?, seconds(last)?);
-            if first.zip(last).is_some_and(|(a, b)| a > b) {
-                return Err(format!("'{text}': the range ends before it begins"));
-            }
-            return Ok(Range::Seconds(first, last));
-        }
-        let frame = |part: &str| match part {
-            "" => Ok(None),
-            _ => part.parse::<u64>().map(Some).map_err(|_| error()),
+        let seconds = |part: &str| {
+            let value = part.trim().strip_suffix('s')?.trim().parse::<f64>().ok()?;
+            value.is_finite().then_some(value)
         };
-        let (first, last) = (frame(first)?, frame(last)?);
-        if first.zip(last).is_some_and(|(a, b)| a > b) {
+        let frame = |part: &str| part.trim().parse::<usize>().ok();
+        let (range, forward) = match (seconds(first), seconds(last), frame(first), frame(last)) {
+            (Some(first), Some(last), ..) => (Range::Seconds(first, last), first <= last),
+            (.., Some(first), Some(last)) => (Range::Frames(first, last), first <= last),
+            _ => return Err(error()),
+        };
+        if !forward {
             return Err(format!("'{text}': the range ends before it begins"));
         }
-        Ok(Range::Frames(first, last))
+        Ok(range)
     }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn end<T: fmt::Display>(value: Option<T>, unit: &str) -> String {
-            value.map(|v| format!("{v}{unit}")).unwrap_or_default()
-        }
         match *self {
-            Range::Frames(a, b) => write!(f, "{}:{}", end(a, ""), end(b, "")),
-            Range::Seconds(a, b) => write!(f, "{}:{}", end(a, "s"), end(b, "s")),
+            Range::Frames(first, last) => write!(f, "{first}:{last}"),
+            Range::Seconds(first, last) => write!(f, "{first}s:{last}s"),
         }
     }
 }
@@ -246,7 +225,7 @@ macro_rules! deserialize_from_text {
     ($($name:ty),+) => {$(
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                from_text(deserializer)
+                $crate::units::from_text(deserializer)
             }
         }
     )+};
@@ -322,10 +301,9 @@ mod tests {
         assert_eq!("77".parse(), Ok(Size(77)));
         assert_eq!("1/4096".parse(), Ok(Ratio(1.0 / 4096.0)));
         assert_eq!("0.001".parse(), Ok(Ratio(0.001)));
-        assert_eq!("10:20".parse(), Ok(Range::Frames(Some(10), Some(20))));
-        assert_eq!("10:".parse(), Ok(Range::Frames(Some(10), None)));
-        assert_eq!("0.5s:2s".parse(), Ok(Range::Seconds(Some(0.5), Some(2.0))));
-        assert_eq!(":2s".parse(), Ok(Range::Seconds(None, Some(2.0))));
+        assert_eq!("10:20".parse(), Ok(Range::Frames(10, 20)));
+        assert_eq!("0.5s:2s".parse(), Ok(Range::Seconds(0.5, 2.0)));
+        assert_eq!("-1s:2s".parse(), Ok(Range::Seconds(-1.0, 2.0)));
     }
 
     #[test]
@@ -342,7 +320,9 @@ mod tests {
         for text in ["", "1/0", "0/5", "-1", "a/b", "1/2/3"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
         }
-        for text in ["", ":", "5", "9:3", "a:b", "1:2s", "2s:1s", "-1:4"] {
+        for text in [
+            "", ":", "5", "9:3", "a:b", "1:2s", "2s:1s", "-1:4", "3:", ":3",
+        ] {
             assert!(text.parse::<Range>().is_err(), "{text}");
         }
     }
@@ -353,7 +333,7 @@ mod tests {
             let value: Tolerance = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));
         }
-        for text in ["3:", "0.5s:2s", ":7"] {
+        for text in ["3:9", "0.5s:2s"] {
             let value: Range = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));
         }

@@ -1,0 +1,505 @@
+//! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
+
+use super::info::ratio;
+use crate::cli::{Block, CompileArgs, Content, Method, NOT_BUILT, UnitName};
+use crate::inputs::{self, InputOptions};
+use crate::memory::Watch;
+use crate::options_file::{self, MeshSection};
+use crate::output::{Class, Failure, Output, one_line, remarks_json, say, table};
+use crate::progress::Progress;
+use crate::{guarded, units};
+use meshreel_codec::block::Format;
+use meshreel_compile::{MeshOverride, MethodChoice, Options, Report, Tolerance};
+use meshreel_scene::Unit;
+use meshreel_scene::sample;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Most rows of the table of meshes without `--verbose`.
+const SHOWN_MESHES: usize = 12;
+
+/// Extensions of inputs; a `.reel` is never written under such a name.
+const INPUT_EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
+
+/// Runs the verb.
+pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> {
+    if let Some(flag) = arguments.later.used() {
+        return Err(Failure::usage(format!("{flag}: {NOT_BUILT}")));
+    }
+    let (content, sections) = match &arguments.options {
+        Some(path) => {
+            let file = options_file::read(path)?;
+            (arguments.content.clone().over(file.content), file.meshes)
+        }
+        None => (arguments.content.clone(), Vec::new()),
+    };
+    let job = Job {
+        input: InputOptions {
+            points: arguments.points.clone(),
+            source_fps: content.source_fps,
+        },
+        options: Options {
+            strict: arguments.strict,
+            dry_run: arguments.dry_run,
+            ..compile_options(&content, &sections)
+        },
+        explain: arguments.explain,
+        output,
+    };
+    job.options.check().map_err(Failure::from)?;
+    match &arguments.output {
+        Some(target) if is_directory(target) => each_for_itself(&job, &arguments.inputs, target),
+        target => {
+            let target = match target {
+                Some(target) => target.clone(),
+                None => reel_name(&arguments.inputs[0]),
+            };
+            check_target(&target, &arguments.inputs)?;
+            let done = job.compile(&arguments.inputs, &target)?;
+            output.result(&done.json(), true, || done.text(&job))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// What is the same for all files of a run.
+pub struct Job {
+    /// How inputs are opened.
+    pub input: InputOptions,
+    /// What is promised.
+    pub options: Options,
+    /// Print passes and tree.
+    pub explain: bool,
+    /// Where messages go.
+    pub output: Output,
+}
+
+/// A file that was compiled.
+pub struct Done {
+    /// The file.
+    pub target: PathBuf,
+    /// What the compiler says of it.
+    pub report: Report,
+    /// Wall time, reading included.
+    pub seconds: f64,
+    source_bytes: u64,
+    peak_anon_bytes: Option<u64>,
+    explain: bool,
+    dry_run: bool,
+}
+
+impl Job {
+    /// Compiles `inputs` into `target`.
+    pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<Done, Failure> {
+        let start = Instant::now();
+        let watch = Watch::start();
+        let name = target
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let progress = Progress::new(self.output, &name);
+        let (scene, remarks) = inputs::open(inputs, &self.input)?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.output.detail(&format!(
+            "{name}: opened in {seconds:.2} s, {} nodes",
+            scene.nodes.len()
+        ));
+        let report = meshreel_compile::compile(&scene, remarks, target, &self.options, &progress)
+            .map_err(|error| {
+            let failure = Failure::from(error);
+            self.output.remarks(&failure.remarks);
+            failure.or_at(&inputs[0])
+        })?;
+        drop(progress);
+        self.output.remarks(&report.remarks);
+        Ok(Done {
+            target: target.to_path_buf(),
+            seconds: start.elapsed().as_secs_f64(),
+            source_bytes: inputs::file_bytes(inputs),
+            peak_anon_bytes: watch.stop(),
+            report,
+            explain: self.explain,
+            dry_run: self.options.dry_run,
+        })
+    }
+}
+
+impl Done {
+    /// Bytes that count: all but the source map.
+    pub fn counted_bytes(&self) -> u64 {
+        self.report
+            .file_bytes
+            .saturating_sub(self.report.source_map_bytes)
+    }
+
+    /// The object of HOUSE §8.3.
+    pub fn json(&self) -> Value {
+        let report = &self.report;
+        let meshes: Vec<Value> = report
+            .meshes
+            .iter()
+            .map(|mesh| {
+                json!({
+                    "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices,
+                    "source_points": mesh.source_points, "frames": mesh.frames, "parts": 0, "bones": 0,
+                    "tolerance": mesh.tolerance, "max_error": mesh.max_error, "bytes": mesh.bytes,
+                    "position_bytes": mesh.position_bytes,
+                    "bits_per_vertex_frame": mesh.bits_per_vertex_frame,
+                })
+            })
+            .collect();
+        let mut value = json!({
+            "output": self.target.display().to_string(),
+            "written": !self.dry_run,
+            "source_bytes": self.source_bytes,
+            "file_bytes": report.file_bytes,
+            "source_map_bytes": report.source_map_bytes,
+            "raw_bytes": report.raw_bytes,
+            "ratio": ratio(report.raw_bytes, self.counted_bytes()),
+            "frames": report.frames,
+            "seconds": self.seconds,
+            "peak_anon_bytes": self.peak_anon_bytes,
+            "remarks": remarks_json(&report.remarks),
+            "meshes": meshes,
+            "clips": [],
+        });
+        if self.explain {
+            value["passes"] = report
+                .passes
+                .iter()
+                .map(|(pass, what)| json!({ "pass": pass, "what": what }))
+                .collect();
+            value["tree"] = json!(report.tree);
+        }
+        value
+    }
+
+    fn text(&self, job: &Job) -> String {
+        let report = &self.report;
+        let mut out = String::new();
+        if self.explain {
+            let width = report
+                .passes
+                .iter()
+                .map(|(pass, _)| pass.len())
+                .max()
+                .unwrap_or(0);
+            out.push_str("passes\n");
+            for (pass, what) in &report.passes {
+                out.push_str(&format!("  {pass:<width$}  {}\n", one_line(what)));
+            }
+            out.push_str("tree\n");
+            for line in report.tree.lines() {
+                out.push_str(&format!("  {line}\n"));
+            }
+            out.push('\n');
+        }
+        let verb = if self.dry_run { "would be" } else { "is" };
+        out.push_str(&format!(
+            "{} {verb} {} + {} source map: {} frames, raw {}, ratio {}:1, {:.2} s\n",
+            self.target.display(),
+            units::bytes(self.counted_bytes()),
+            units::bytes(report.source_map_bytes),
+            units::count(report.frames as u64),
+            units::bytes(report.raw_bytes),
+            units::short(ratio(report.raw_bytes, self.counted_bytes())),
+            self.seconds,
+        ));
+        let most = if job.output.flags.verbose {
+            usize::MAX
+        } else {
+            SHOWN_MESHES
+        };
+        // The largest first: that is where a smaller file can come from.
+        let mut meshes: Vec<_> = report.meshes.iter().collect();
+        meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
+        let mut rows: Vec<Vec<String>> = meshes
+            .iter()
+            .take(most)
+            .map(|mesh| {
+                vec![
+                    one_line(&mesh.path),
+                    mesh.method.clone(),
+                    units::count(mesh.vertices as u64),
+                    units::short(mesh.tolerance),
+                    units::short(mesh.max_error),
+                    units::bytes(mesh.bytes),
+                    format!("{:.2}", mesh.bits_per_vertex_frame),
+                ]
+            })
+            .collect();
+        if meshes.len() > most {
+            rows.push(vec![format!(
+                "… and {} more; --verbose shows all",
+                meshes.len() - most
+            )]);
+        }
+        if !rows.is_empty() {
+            out.push_str(&table(
+                &[
+                    "mesh",
+                    "<method",
+                    "vertices",
+                    "tolerance",
+                    "max error",
+                    "bytes",
+                    "bits/point/frame",
+                ],
+                &rows,
+            ));
+        }
+        out
+    }
+}
+
+/// Compiles every input into `directory`; a failure is said and the next one is tried.
+fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<ExitCode, Failure> {
+    let mut targets: HashMap<PathBuf, &Path> = HashMap::with_capacity(inputs.len());
+    for input in inputs {
+        let target = directory.join(reel_name(input));
+        if let Some(other) = targets.insert(target.clone(), input) {
+            return Err(Failure::usage(format!(
+                "{} and {} would both become {}; compile them into different directories",
+                other.display(),
+                input.display(),
+                target.display()
+            )));
+        }
+    }
+    if !job.options.dry_run {
+        std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
+    }
+    let start = Instant::now();
+    let (mut results, mut rows) = (Vec::new(), Vec::new());
+    let (mut failed, mut raw, mut packed) = (0usize, 0u64, 0u64);
+    for input in inputs {
+        let target = directory.join(reel_name(input));
+        let one = [input.clone()];
+        let outcome = guarded(|| {
+            check_target(&target, &one)?;
+            job.compile(&one, &target)
+        });
+        match outcome {
+            Ok(done) => {
+                raw += done.report.raw_bytes;
+                packed += done.counted_bytes();
+                rows.push(vec![
+                    input.display().to_string(),
+                    units::count(done.report.frames as u64),
+                    units::bytes(done.source_bytes),
+                    units::bytes(done.counted_bytes()),
+                    format!(
+                        "{}:1",
+                        units::short(ratio(done.report.raw_bytes, done.counted_bytes()))
+                    ),
+                    format!("{:.2} s", done.seconds),
+                ]);
+                let mut value = done.json();
+                value["input"] = json!(input.display().to_string());
+                results.push(value);
+            }
+            Err(failure) => {
+                failed += 1;
+                let failure = failure.or_at(input);
+                say(&format!("error: {}", failure.line()));
+                rows.push(vec![input.display().to_string(), "failed".into()]);
+                results
+                    .push(json!({ "input": input.display().to_string(), "error": failure.json() }));
+            }
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let mut value = json!({
+        "files": results, "compiled": inputs.len() - failed, "failed": failed,
+        "raw_bytes": raw, "bytes": packed, "ratio": ratio(raw, packed), "seconds": seconds,
+    });
+    if failed > 0 {
+        let failure = Failure::new(
+            Class::Check,
+            format!("{failed} of {} files failed", inputs.len()),
+            Some(directory.display().to_string()),
+        );
+        value["error"] = failure.json();
+    }
+    job.output.result(&value, true, || {
+        let mut text = table(
+            &["file", "frames", "source", "reel", "ratio", "time"],
+            &rows,
+        );
+        text.push_str(&format!(
+            "{} of {} files compiled, {} in {seconds:.2} s\n",
+            inputs.len() - failed,
+            inputs.len(),
+            units::bytes(packed)
+        ));
+        text
+    })?;
+    Ok(ExitCode::from(u8::from(failed > 0)))
+}
+
+/// Whether `-o` means a directory.
+fn is_directory(path: &Path) -> bool {
+    let text = path.as_os_str().to_string_lossy();
+    text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir()
+}
+
+/// `dir/frame.####.obj` → `frame.reel`.
+fn reel_name(input: &Path) -> PathBuf {
+    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem.trim_end_matches('#').trim_end_matches(['.', '_', '-']);
+    PathBuf::from(format!(
+        "{}.reel",
+        if stem.is_empty() { "out" } else { stem }
+    ))
+}
+
+/// Refuses to write over an input, or under the name of one.
+fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let extension = target
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    if INPUT_EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()) {
+        return Err(Failure::usage(format!(
+            "{}: the output is a .reel; to convert a .reel back use 'meshreel extract'",
+            target.display()
+        )));
+    }
+    let Ok(real) = target.canonicalize() else {
+        return Ok(());
+    };
+    match inputs
+        .iter()
+        .any(|input| input.canonicalize().is_ok_and(|input| input == real))
+    {
+        true => Err(Failure::usage(format!(
+            "{}: is an input and the output",
+            target.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The compiler's options of what the user said.
+pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
+    let mut options = Options::default();
+    if let Some(tolerance) = content.tolerance {
+        options.tolerance = tolerance_of(tolerance);
+    }
+    if let Some(angle) = content.normal_tolerance {
+        options.normal_tolerance = angle.0;
+    }
+    if let Some(ratio) = content.uv_tolerance {
+        options.uv_tolerance = ratio.0;
+    }
+    if let Some(bits) = content.colour_bits {
+        options.colour_bits = u32::from(bits);
+    }
+    if let Some(channels) = content.channels {
+        options.channels = sample::Channels {
+            normals: channels.normals,
+            uvs: channels.uvs,
+            colours: channels.colours,
+        };
+    }
+    if let Some(method) = content.method {
+        options.method = method_of(method);
+    }
+    if let Some(block) = content.block {
+        options.block = match block {
+            Block::Store => Format::Store,
+            Block::Deflate => Format::Deflate,
+            Block::Lz4hc => Format::Lz4,
+            Block::Zstd => Format::Zstd,
+        };
+    }
+    if let Some(frames) = content.index_every {
+        options.index_every = frames as usize;
+    }
+    options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
+    options.cycle = content.cycle;
+    options.fps = content.fps.map(|rate| rate.0);
+    options.range = content.range.map(|range| match range {
+        units::Range::Frames(first, last) => sample::Range::Frames(first, last),
+        units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),
+    });
+    options.include.clone_from(&content.include);
+    options.exclude.clone_from(&content.exclude);
+    options.unit = content.unit.map(|unit| match unit {
+        UnitName::Metre => Unit::Metre,
+        UnitName::Centimetre => Unit::Centimetre,
+        UnitName::Millimetre => Unit::Millimetre,
+        UnitName::Inch => Unit::Inch,
+    });
+    if let Some(effort) = content.effort {
+        options.effort = u32::from(effort);
+    }
+    options.jobs = content.jobs.unwrap_or(0) as usize;
+    if let Some(memory) = content.memory {
+        options.memory = memory.0;
+    }
+    options.strip = content.strip;
+    options.meshes = sections
+        .iter()
+        .map(|section| MeshOverride {
+            glob: section.glob.clone(),
+            tolerance: section.tolerance.map(tolerance_of),
+            method: section.method.map(method_of),
+        })
+        .collect();
+    options
+}
+
+fn tolerance_of(tolerance: units::Tolerance) -> Tolerance {
+    match tolerance {
+        units::Tolerance::Absolute(length) => Tolerance::Absolute(length),
+        units::Tolerance::Percent(percent) => Tolerance::Relative(percent / 100.0),
+    }
+}
+
+fn method_of(method: Method) -> MethodChoice {
+    match method {
+        Method::Auto => MethodChoice::Auto,
+        Method::Static => MethodChoice::Static,
+        Method::Soft => MethodChoice::Soft,
+        Method::Fluid => MethodChoice::Fluid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_outputs() {
+        assert_eq!(reel_name(Path::new("a/b/flag.abc")), Path::new("flag.reel"));
+        assert_eq!(
+            reel_name(Path::new("a/frame.####.obj")),
+            Path::new("frame.reel")
+        );
+        assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
+        assert_eq!(reel_name(Path::new("v1.2.abc")), Path::new("v1.2.reel"));
+    }
+
+    #[test]
+    fn nothing_said_means_the_compilers_defaults() {
+        assert_eq!(
+            compile_options(&Content::default(), &[]),
+            Options::default()
+        );
+    }
+
+    #[test]
+    fn percent_is_a_fraction_inside() {
+        let content = Content {
+            tolerance: "0.1%".parse().ok(),
+            ..Content::default()
+        };
+        let options = compile_options(&content, &[]);
+        assert_eq!(options.tolerance, Tolerance::Relative(0.1 / 100.0));
+    }
+}

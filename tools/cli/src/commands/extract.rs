@@ -1,0 +1,142 @@
+//! `meshreel extract`: a `.reel` back as Alembic, glTF or a sequence of OBJ files.
+
+use crate::cli::{ExtractArgs, NOT_BUILT};
+use crate::inputs;
+use crate::output::{Class, Failure, Output, remarks_json};
+use crate::progress::Progress;
+use crate::units;
+use meshreel::{Limits, Reel};
+use meshreel_scene::{Remark, Scene, write};
+use serde_json::json;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Runs the verb.
+pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure> {
+    let start = Instant::now();
+    let kind = Kind::of(&arguments.output)?;
+    if !inputs::is_reel(&arguments.file) && arguments.file.exists() {
+        return Err(Failure::new(
+            Class::Malformed,
+            "not a .reel; 'meshreel compile' makes one of a source file",
+            Some(arguments.file.display().to_string()),
+        ));
+    }
+    let reel = Reel::open(&arguments.file, &Limits::default())?;
+    let name = arguments
+        .output
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let progress = Progress::new(output, &name);
+    let scene = meshreel_check::scene::to_scene(&reel)?;
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    let remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
+    drop(progress);
+    output.remarks(&remarks);
+    let seconds = start.elapsed().as_secs_f64();
+    let bytes = written_bytes(&arguments.output);
+    let value = json!({
+        "output": arguments.output.display().to_string(),
+        "kind": kind.name(),
+        "frames": times.len(),
+        "meshes": scene.meshes.len(),
+        "bytes": bytes,
+        "seconds": seconds,
+        "remarks": remarks_json(&remarks),
+    });
+    output.result(&value, true, || {
+        format!(
+            "{}: {} frames, {} meshes, {} in {seconds:.2} s",
+            arguments.output.display(),
+            times.len(),
+            scene.meshes.len(),
+            units::bytes(bytes)
+        )
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `.abc`.
+    Alembic,
+    /// `.glb`.
+    Glb,
+    /// A directory of `.obj` files.
+    ObjSequence,
+}
+
+impl Kind {
+    /// Told by the output's name.
+    pub fn of(path: &Path) -> Result<Kind, Failure> {
+        let text = path.as_os_str().to_string_lossy();
+        if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
+            return Ok(Kind::ObjSequence);
+        }
+        let extension = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
+        let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
+        match extension.to_ascii_lowercase().as_str() {
+            "abc" => Ok(Kind::Alembic),
+            "glb" => Ok(Kind::Glb),
+            "obj" => usage(
+                "an .obj holds one frame; give a directory (ending in /) for a sequence".into(),
+            ),
+            later @ ("bvh" | "gltf" | "usd" | "usda" | "usdc") => usage(format!(
+                "writing .{later}: {NOT_BUILT}; give .abc, .glb or a directory"
+            )),
+            _ => {
+                usage("give a name that ends in .abc or .glb, or a directory (ending in /)".into())
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Alembic => "alembic",
+            Kind::Glb => "glb",
+            Kind::ObjSequence => "obj-sequence",
+        }
+    }
+
+    /// Writes `scene`; the target appears or is replaced only when it is complete.
+    pub fn write(
+        self,
+        path: &Path,
+        scene: &Scene,
+        times: &[f64],
+        progress: &Progress,
+    ) -> Result<Vec<Remark>, Failure> {
+        let mut step =
+            |done: usize, total: usize| progress.step("write", done as u64, total as u64);
+        let remarks = match self {
+            Kind::Alembic => {
+                write::alembic::write(path, scene, &mut step)?;
+                Vec::new()
+            }
+            Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
+            Kind::ObjSequence => write::obj::write(path, scene, times, &mut step)?,
+        };
+        Ok(remarks)
+    }
+}
+
+/// Bytes of a file, or of the files of a directory.
+fn written_bytes(path: &Path) -> u64 {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    match std::fs::read_dir(path) {
+        Err(_) => size(path),
+        Ok(entries) => entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|e| e == "obj" || e == "mtl"))
+            .map(|path| size(&path))
+            .sum(),
+    }
+}

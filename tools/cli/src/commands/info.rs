@@ -1,0 +1,484 @@
+//! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
+
+use super::scene_info::{SceneInfo, Wanted};
+use crate::cli::InfoArgs;
+use crate::inputs::{self, InputOptions};
+use crate::output::{Failure, Output, one_line, table};
+use crate::units;
+use meshreel::format::FrameKind;
+use meshreel::record::{Description, Method, NodeRecord, Semantic, StreamRecord, Visibility};
+use meshreel::{Limits, Reel, kind};
+use serde::Serialize;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
+    let wanted = Wanted {
+        tree: arguments.tree,
+        streams: arguments.streams,
+        frames: arguments.frames,
+    };
+    if inputs::is_reel(&arguments.file) {
+        let reel = Reel::open(&arguments.file, &Limits::default())?;
+        let info = ReelInfo::new(&reel, wanted);
+        output.result(&info, false, || info.text(wanted))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paths = [arguments.file.clone()];
+    let options = InputOptions {
+        points: arguments.points.clone(),
+        source_fps: arguments.source_fps,
+    };
+    let (scene, remarks) = inputs::open(&paths, &options)?;
+    let bytes = inputs::file_bytes(&paths);
+    let info = SceneInfo::new(&scene, &remarks, &arguments.file, bytes, wanted)
+        .map_err(|failure| failure.or_at(&arguments.file))?;
+    output.remarks(&remarks);
+    output.result(&info, false, || info.text(wanted))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One of our files as `--json` prints it.
+#[derive(Serialize)]
+struct ReelInfo {
+    kind: &'static str,
+    file: String,
+    version: u32,
+    generator: String,
+    options: Vec<(String, String)>,
+    unit: Option<&'static str>,
+    fps: Option<f64>,
+    period: Option<f64>,
+    frames: usize,
+    start: f64,
+    duration: f64,
+    bounds: [f32; 6],
+    file_bytes: u64,
+    source_map_bytes: u64,
+    raw_bytes: u64,
+    ratio: f64,
+    bytes: Bytes,
+    decoder_memory_bytes: u64,
+    nodes: Vec<NodeInfo>,
+    meshes: Vec<MeshInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame_table: Option<Vec<FrameInfo>>,
+}
+
+/// Where a file's bytes are.
+#[derive(Serialize)]
+struct Bytes {
+    description: u64,
+    connectivity: u64,
+    values: u64,
+    frames: u64,
+    source_map: u64,
+    tables: u64,
+}
+
+#[derive(Serialize)]
+struct NodeInfo {
+    path: String,
+    kind: &'static str,
+    samples: usize,
+    #[serde(skip)]
+    parent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mesh: Option<u32>,
+    visibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<f64>,
+    baked: bool,
+}
+
+#[derive(Serialize)]
+struct MeshInfo {
+    path: String,
+    method: &'static str,
+    vertices: u32,
+    triangles: u32,
+    points: u32,
+    samples: usize,
+    topology: &'static str,
+    materials: Vec<String>,
+    source_map: bool,
+    streams: Vec<StreamInfo>,
+}
+
+#[derive(Serialize)]
+struct StreamInfo {
+    name: String,
+    what: &'static str,
+    animated: bool,
+    bits: u8,
+    word_bytes: u8,
+    tolerance: f64,
+}
+
+#[derive(Serialize)]
+struct FrameInfo {
+    time: f64,
+    kind: &'static str,
+    bytes: u32,
+    raw_bytes: u32,
+}
+
+impl ReelInfo {
+    fn new(reel: &Reel, wanted: Wanted) -> ReelInfo {
+        let description = reel.description();
+        let header = reel.reader().header();
+        let frames = reel.frames();
+        let start = frames.first().map_or(0.0, |frame| frame.time);
+        let file_bytes = reel.file_bytes();
+        let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
+        let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
+            .map(|kind| reel.chunk_bytes(kind));
+        let frame_bytes = reel.frame_bytes();
+        ReelInfo {
+            kind: "reel",
+            file: reel.path().display().to_string(),
+            version: header.version,
+            generator: description.generator.clone(),
+            options: description
+                .options
+                .lines()
+                .filter_map(|line| line.split_once('='))
+                .map(|(key, value)| (key.trim().to_string(), value.trim().to_string()))
+                .collect(),
+            unit: ["m", "cm", "mm", "in"]
+                .get(usize::from(description.unit).wrapping_sub(1))
+                .copied(),
+            fps: (description.fps > 0.0).then_some(description.fps),
+            period: (description.period > 0.0).then_some(description.period),
+            frames: frames.len(),
+            start,
+            duration: frames.last().map_or(0.0, |frame| frame.time - start),
+            bounds: header.bounds,
+            file_bytes,
+            source_map_bytes: source_map,
+            raw_bytes: header.raw_bytes,
+            ratio: ratio(header.raw_bytes, file_bytes.saturating_sub(source_map)),
+            bytes: Bytes {
+                description: known[0],
+                connectivity: known[1],
+                values: known[2],
+                frames: frame_bytes,
+                source_map,
+                tables: file_bytes
+                    .saturating_sub(known.iter().sum::<u64>())
+                    .saturating_sub(frame_bytes)
+                    .saturating_sub(source_map),
+            },
+            decoder_memory_bytes: reel.memory(),
+            nodes: description
+                .nodes
+                .iter()
+                .map(|node| node_info(node, frames.len()))
+                .collect(),
+            meshes: mesh_infos(description, frames.len()),
+            frame_table: wanted.frames.then(|| {
+                frames
+                    .iter()
+                    .map(|frame| FrameInfo {
+                        time: frame.time,
+                        kind: match frame.kind {
+                            FrameKind::Index => "index",
+                            FrameKind::Between => "between",
+                        },
+                        bytes: frame.size,
+                        raw_bytes: frame.raw_size,
+                    })
+                    .collect()
+            }),
+        }
+    }
+
+    fn text(&self, wanted: Wanted) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "{}", self.file);
+        let mut field = |name: &str, value: String| {
+            let _ = writeln!(out, "  {name:<12}{value}");
+        };
+        field(
+            "kind",
+            format!(
+                "reel, format version {}, by {}",
+                self.version,
+                one_line(&self.generator)
+            ),
+        );
+        field(
+            "size",
+            format!(
+                "{} + {} source map; uncompressed {}, ratio {}:1",
+                units::bytes(self.file_bytes - self.source_map_bytes),
+                units::bytes(self.source_map_bytes),
+                units::bytes(self.raw_bytes),
+                units::short(self.ratio)
+            ),
+        );
+        field(
+            "of that",
+            format!(
+                "frames {}, values {}, connectivity {}, description {}, tables {}",
+                units::bytes(self.bytes.frames),
+                units::bytes(self.bytes.values),
+                units::bytes(self.bytes.connectivity),
+                units::bytes(self.bytes.description),
+                units::bytes(self.bytes.tables)
+            ),
+        );
+        field("unit", self.unit.unwrap_or("not stated").to_string());
+        if let Some(fps) = self.fps {
+            field("rate", format!("{} frames per second", units::short(fps)));
+        }
+        field(
+            "time",
+            format!(
+                "{} frames, {} s to {} s ({} s{})",
+                self.frames,
+                units::short(self.start),
+                units::short(self.start + self.duration),
+                units::short(self.duration),
+                match self.period {
+                    Some(period) => format!(", a cycle of {} s", units::short(period)),
+                    None => String::new(),
+                }
+            ),
+        );
+        field(
+            "decoder",
+            format!("{} of memory", units::bytes(self.decoder_memory_bytes)),
+        );
+        let options: Vec<String> = self
+            .options
+            .iter()
+            .map(|(key, value)| format!("{key} {value}"))
+            .collect();
+        field("options", one_line(&options.join(", ")));
+        out.push('\n');
+        out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
+            usize::MAX
+        } else {
+            24
+        }));
+        if wanted.tree {
+            out.push('\n');
+            out.push_str(&self.tree());
+        }
+        if wanted.streams {
+            out.push('\n');
+            out.push_str(&self.stream_table());
+        }
+        if let Some(frames) = &self.frame_table {
+            let rows: Vec<Vec<String>> = frames
+                .iter()
+                .enumerate()
+                .map(|(i, frame)| {
+                    vec![
+                        i.to_string(),
+                        format!("{:.6}", frame.time),
+                        frame.kind.to_string(),
+                        units::count(u64::from(frame.bytes)),
+                        units::count(u64::from(frame.raw_bytes)),
+                    ]
+                })
+                .collect();
+            out.push('\n');
+            out.push_str(&table(
+                &["frame", "seconds", "<kind", "bytes", "unpacked"],
+                &rows,
+            ));
+        }
+        out
+    }
+
+    fn mesh_table(&self, most: usize) -> String {
+        let mut rows: Vec<Vec<String>> = self
+            .meshes
+            .iter()
+            .take(most)
+            .map(|mesh| {
+                let position = mesh.streams.first();
+                vec![
+                    one_line(&mesh.path),
+                    mesh.method.to_string(),
+                    units::count(u64::from(mesh.vertices)),
+                    units::count(u64::from(mesh.triangles)),
+                    units::count(u64::from(mesh.points)),
+                    position.map_or(String::new(), |s| s.bits.to_string()),
+                    position.map_or(String::new(), |s| units::short(s.tolerance)),
+                ]
+            })
+            .collect();
+        if self.meshes.len() > most {
+            rows.push(vec![format!(
+                "… and {} more; --tree shows all",
+                self.meshes.len() - most
+            )]);
+        }
+        table(
+            &[
+                "mesh",
+                "<method",
+                "vertices",
+                "triangles",
+                "source points",
+                "bits",
+                "tolerance",
+            ],
+            &rows,
+        )
+    }
+
+    fn stream_table(&self) -> String {
+        let mut rows = Vec::new();
+        for mesh in &self.meshes {
+            rows.push(vec![one_line(&mesh.path)]);
+            for stream in &mesh.streams {
+                rows.push(vec![
+                    format!("    {}", one_line(&stream.name)),
+                    stream.what.to_string(),
+                    if stream.animated {
+                        "every frame"
+                    } else {
+                        "once"
+                    }
+                    .to_string(),
+                    stream.bits.to_string(),
+                    stream.word_bytes.to_string(),
+                    units::short(stream.tolerance),
+                ]);
+            }
+        }
+        table(
+            &[
+                "mesh and stream",
+                "what",
+                "kept",
+                "bits",
+                "word",
+                "tolerance",
+            ],
+            &rows,
+        )
+    }
+
+    fn tree(&self) -> String {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        let mut out = String::new();
+        for node in &self.nodes {
+            let depth = match node.parent {
+                Some(parent) => depths.get(parent as usize).map_or(0, |depth| depth + 1),
+                None => 0,
+            };
+            depths.push(depth);
+            let mut parts = vec![node.kind.to_string()];
+            if let Some(mesh) = node.mesh.and_then(|mesh| self.meshes.get(mesh as usize)) {
+                parts.push(format!("mesh {}", one_line(&mesh.path)));
+            }
+            if node.samples > 1 {
+                parts.push("transform every frame".into());
+            }
+            if node.visibility != "always" {
+                parts.push(format!("visible {}", node.visibility));
+            }
+            if node.baked {
+                parts.push("baked to world space".into());
+            }
+            if let Some(tolerance) = node.tolerance {
+                parts.push(format!("tolerance {}", units::short(tolerance)));
+            }
+            let _ = writeln!(
+                out,
+                "{}{}  {}",
+                "  ".repeat(depth),
+                one_line(&node.path),
+                parts.join(", ")
+            );
+        }
+        out
+    }
+}
+
+/// `raw` by `packed`, 0 where there is nothing.
+pub fn ratio(raw: u64, packed: u64) -> f64 {
+    match packed {
+        0 => 0.0,
+        packed => raw as f64 / packed as f64,
+    }
+}
+
+fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
+    NodeInfo {
+        path: node.path.clone(),
+        kind: if node.mesh.is_some() { "mesh" } else { "xform" },
+        samples: if node.animated { frames } else { 1 },
+        parent: node.parent,
+        mesh: node.mesh,
+        visibility: match node.visibility {
+            Visibility::Always => "always",
+            Visibility::Never => "never",
+            Visibility::Animated => "animated",
+        },
+        tolerance: node.mesh.map(|_| node.tolerance),
+        baked: node.baked,
+    }
+}
+
+fn mesh_infos(description: &Description, frames: usize) -> Vec<MeshInfo> {
+    description
+        .meshes
+        .iter()
+        .map(|mesh| MeshInfo {
+            path: mesh.path.clone(),
+            method: match mesh.method {
+                Method::Static => "static",
+                Method::Soft => "soft",
+                Method::Fluid => "fluid",
+            },
+            vertices: mesh.vertices,
+            triangles: mesh.indices / 3,
+            points: mesh.source_points,
+            samples: if mesh.method == Method::Static {
+                1
+            } else {
+                frames
+            },
+            topology: match mesh.method {
+                Method::Static => "constant",
+                Method::Soft => "homogeneous",
+                Method::Fluid => "heterogeneous",
+            },
+            materials: mesh
+                .materials
+                .iter()
+                .map(|material| material.name.clone())
+                .collect(),
+            source_map: mesh.source_map.size > 0,
+            streams: mesh.streams.iter().map(stream_info).collect(),
+        })
+        .collect()
+}
+
+fn stream_info(stream: &StreamRecord) -> StreamInfo {
+    let what = match stream.semantic {
+        Semantic::Position => "positions",
+        Semantic::Normal => "normals (octahedral)",
+        Semantic::QTangent => "tangent frames (quaternion)",
+        Semantic::Uv => "uvs",
+        Semantic::Colour => "colours",
+    };
+    StreamInfo {
+        name: match stream.name.is_empty() {
+            true => what.split(' ').next().unwrap_or(what).to_string(),
+            false => stream.name.clone(),
+        },
+        what,
+        animated: stream.animated,
+        bits: stream.bits,
+        word_bytes: stream.word,
+        tolerance: stream.tolerance,
+    }
+}

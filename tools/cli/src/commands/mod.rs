@@ -1,0 +1,25 @@
+//! One file per verb.
+
+mod compile;
+mod extract;
+mod info;
+mod scene_info;
+
+use crate::cli::{Command, NOT_BUILT};
+use crate::output::{Failure, Output};
+use std::process::ExitCode;
+
+/// Does what the command line says.
+pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
+    let later = |verb: &str| Err(Failure::usage(format!("'{verb}': {NOT_BUILT}")));
+    match command {
+        Command::Compile(arguments) => compile::run(*arguments, output),
+        Command::Info(arguments) => info::run(&arguments, output),
+        Command::Verify(_) => later("verify"),
+        Command::Extract(arguments) => extract::run(&arguments, output),
+        Command::Demo(_) => later("demo"),
+        Command::Play(_) => later("play"),
+        Command::Bench(_) => later("bench"),
+        Command::Plot(_) => later("plot"),
+    }
+}

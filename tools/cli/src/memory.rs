@@ -1,0 +1,92 @@
+//! The largest amount of anonymous memory (heap and stacks, not mapped files) that this process has held.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often it is looked at.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// Watches until it is stopped.
+pub struct Watch {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stop: AtomicBool,
+    peak: AtomicU64,
+}
+
+impl Watch {
+    /// Begins to watch, on a thread of its own; on systems that do not tell it watches nothing.
+    pub fn start() -> Watch {
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            peak: AtomicU64::new(now().unwrap_or(0)),
+        });
+        let thread = now().and_then(|_| {
+            let shared = shared.clone();
+            let watch = move || {
+                while !shared.stop.load(Ordering::Relaxed) {
+                    shared.peak.fetch_max(now().unwrap_or(0), Ordering::Relaxed);
+                    std::thread::park_timeout(INTERVAL);
+                }
+            };
+            std::thread::Builder::new().spawn(watch).ok()
+        });
+        Watch { shared, thread }
+    }
+
+    /// The largest amount seen, `None` where the system does not tell.
+    pub fn stop(mut self) -> Option<u64> {
+        self.end();
+        let last = now()?;
+        Some(
+            self.shared
+                .peak
+                .fetch_max(last, Ordering::Relaxed)
+                .max(last),
+        )
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Anonymous bytes resident now (Linux: `RssAnon`).
+fn now() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_large_allocation_is_seen() {
+        let watch = Watch::start();
+        let bytes = std::hint::black_box(vec![1u8; 64 << 20]);
+        std::thread::sleep(INTERVAL * 5);
+        drop(bytes);
+        assert!(watch.stop().is_some_and(|peak| peak >= 64 << 20));
+    }
+}

@@ -1,0 +1,7 @@
+//! Pictures of meshes, made on the CPU: a z-buffer rasterizer, a stroke font, contact sheets.
+
+pub mod font;
+pub mod frames;
+pub mod image;
+pub mod render;
+pub mod sheet;
