@@ -2,8 +2,10 @@
 
 use super::super::core::{Archive, Pod, PropertyHeader, PropertyKind};
 use super::super::murmur::murmur3;
+use super::super::schema;
 use super::{from_bytes, open};
 use crate::{Error, TimeSampling};
+use hdf5_reader::checksum::jenkins_lookup3;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -304,7 +306,10 @@ fn what_is_no_archive_is_an_error() {
 /// Opens and reads everything; an error is as good as a result, but neither panic nor hang.
 fn survive(bytes: Vec<u8>) -> Result<Totals, Error> {
     let start = Instant::now();
-    let result = from_bytes(Path::new("damaged.abc"), bytes).and_then(|a| walk(a.as_ref()));
+    let result = from_bytes(Path::new("damaged.abc"), bytes).and_then(|archive| {
+        let _ = schema::read(archive.clone());
+        walk(archive.as_ref())
+    });
     assert!(start.elapsed() < Duration::from_secs(5), "{result:?}");
     result
 }
@@ -344,3 +349,79 @@ fn no_byte_flip_does_harm() {
         assert!(refused > whole.len() / step / 2, "{file}: {refused}");
     }
 }
+
+/// Structures with a checksum: where it covers from and to, and where it stands.
+fn checksums(file: &[u8]) -> Vec<(usize, usize, usize)> {
+    let signatures = [
+        b"OHDR", b"OCHK", b"BTHD", b"BTLF", b"BTIN", b"FRHP", b"FHIB", b"FHDB",
+    ];
+    let stored = |at: usize| {
+        file.get(at..at + 4)
+            .map(|b| u32::from_le_bytes(b.try_into().unwrap()))
+    };
+    let mut found = Vec::new();
+    for start in 0..file.len().saturating_sub(4) {
+        if file.starts_with(b"\x89HDF") && start == 0 && file[8] >= 2 {
+            found.push((0, 44, 44));
+        }
+        let Some(signature) = signatures.iter().find(|s| file[start..].starts_with(**s)) else {
+            continue;
+        };
+        if *signature == b"FHDB" {
+            // Inside of what it covers, as zero.
+            for (size, at) in (9..16).flat_map(|b| (17..26).map(move |at| (1 << b, start + at))) {
+                if let Some(mut block) = file.get(start..start + size).map(<[u8]>::to_vec) {
+                    block[at - start..at - start + 4].fill(0);
+                    if stored(at) == Some(jenkins_lookup3(&block)) {
+                        found.push((start, start + size, at));
+                    }
+                }
+            }
+        } else {
+            let ends = (start + 8..file.len().min(start + 2048))
+                .filter(|&end| stored(end) == Some(jenkins_lookup3(&file[start..end])));
+            found.extend(ends.take(1).map(|end| (start, end, end)));
+        }
+    }
+    found
+}
+
+/// As [`no_byte_flip_does_harm`], but with the checksums put right again, so that what they guard is reached.
+#[test]
+fn no_byte_flip_behind_a_checksum_does_harm() {
+    let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
+    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(path)];
+    files.extend(corpus().map(|c| c.join("third_alembic/cube_6b3ad3.abc")));
+    for file in files {
+        let whole = std::fs::read(&file).unwrap();
+        let structures = checksums(&whole);
+        assert!(structures.len() > 40, "{}", structures.len());
+        let mut random = 1u64;
+        for _ in 0..*ROUNDS {
+            let mut next = || {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                (random >> 33) as usize
+            };
+            let (start, end, at) = structures[next() % structures.len()];
+            let mut bytes = whole.clone();
+            for _ in 0..1 + next() % 3 {
+                let victim = start + 4 + next() % (end - start - 4);
+                bytes[victim] = [0, 1, 0x7f, 0x80, 0xff, next() as u8][next() % 6];
+            }
+            if at < end {
+                bytes[at..at + 4].fill(0);
+            }
+            let sum = jenkins_lookup3(&bytes[start..end]);
+            bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+            let _ = survive(bytes);
+        }
+    }
+}
+
+/// More by the environment variable, for a longer search.
+static ROUNDS: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
+    let rounds = std::env::var("MESHREEL_ROUNDS")
+        .ok()
+        .and_then(|r| r.parse().ok());
+    rounds.unwrap_or(1500)
+});
