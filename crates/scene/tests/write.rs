@@ -5,7 +5,7 @@ mod support;
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::read::{ReadOptions, obj, sequence};
-use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
+use meshreel_scene::sample::{Faces, FrameOptions, World, faces_at, frame_times, positions_at};
 use meshreel_scene::write;
 use meshreel_scene::*;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn with_mesh(mut node: Node, mesh: usize) -> Node {
     node
 }
 
-/// Triangles of all visible meshes at a time, from the scene itself; quads and triangles only.
+/// Triangles of all visible meshes at a time, from the scene itself; faces as fans.
 fn expected(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -152,14 +152,7 @@ fn expected(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
                 Winding::CounterClockwise => out.push([at(a), at(b), at(c)]),
                 Winding::Clockwise => out.push([at(a), at(c), at(b)]),
             };
-            match count {
-                3 => push(0, 1, 2),
-                4 => {
-                    push(0, 1, 2);
-                    push(0, 2, 3);
-                }
-                _ => {}
-            }
+            (2..count.max(0) as usize).for_each(|k| push(0, k - 1, k));
         }
     }
     out
@@ -579,15 +572,20 @@ fn odd_content() {
     }
 }
 
-#[test]
-fn corpus_sequences_as_glb() {
+fn corpus() -> Option<PathBuf> {
     let corpus = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
     let corpus = corpus
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"));
     if !corpus.is_dir() {
         println!("skipped: no corpus");
-        return;
+        return None;
     }
+    Some(corpus)
+}
+
+#[test]
+fn corpus_sequences_as_glb() {
+    let Some(corpus) = corpus() else { return };
     let file = |e: &str| corpus.join("sequences").join(format!("horse-gallop.{e}"));
     let options = ReadOptions {
         points: Some(file("pc2")),
@@ -611,5 +609,58 @@ fn corpus_sequences_as_glb() {
             .map(|(a, b)| a.distance(*b))
             .fold(0.0, f64::max);
         assert!(worst < 1e-6, "{worst}");
+    }
+}
+
+/// Real archives: per frame the same number of triangles, bounds and directed area (which no choice of diagonals changes).
+#[test]
+fn corpus_archives_as_glb() {
+    let Some(corpus) = corpus() else { return };
+    let folder = output();
+    let mut files: Vec<_> = std::fs::read_dir(corpus.join("alembic/gen"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    for file in files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "abc"))
+    {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let scene = meshreel_scene::read::open(file, &ReadOptions::default())
+            .unwrap()
+            .0;
+        let placed = scene.expand().unwrap();
+        let all = vec![true; placed.len()];
+        let times = frame_times(&scene, &placed, &all, &FrameOptions::default()).unwrap();
+        let path = folder.0.join(format!("{name}.glb"));
+        let remarks = write::glb::write(&path, &scene, &times, &mut |_, _| {}).unwrap();
+        assert!(
+            !remarks.iter().any(|r| r.what.contains("not there")),
+            "{name}: {remarks:?}"
+        );
+        let glb = Glb::open(&path);
+        for frame in [0, times.len() / 2, times.len() - 1] {
+            let time = times[frame] - times[0].min(0.0);
+            let (ours, wanted) = (glb.triangles(time as f32), expected(&scene, times[frame]));
+            assert_eq!(ours.len(), wanted.len(), "{name} frame {frame}");
+            let bounds = |t: &[[DVec3; 3]]| {
+                let all = t.iter().flatten();
+                all.fold((DVec3::MAX, DVec3::MIN), |(low, high), p| {
+                    (low.min(*p), high.max(*p))
+                })
+            };
+            let (a, b) = (bounds(&ours), bounds(&wanted));
+            let size = 1.0 + b.0.abs().max(b.1.abs()).max_element();
+            if !wanted.is_empty() {
+                let off = (a.0 - b.0).abs().max((a.1 - b.1).abs()).max_element();
+                assert!(off < 1e-5 * size, "{name} frame {frame}: {a:?} {b:?}");
+            }
+            let (a, b) = (moments(&ours), moments(&wanted));
+            assert!(
+                a.2.distance(b.2) < 1e-4 * (1.0 + b.0),
+                "{name} frame {frame}: {a:?} {b:?}"
+            );
+        }
     }
 }

@@ -4,28 +4,25 @@
 //! hashes follows which frames share faces, uvs or everything; samples are then read again when asked for.
 //! Objects (`o`) are the same object where they have the same name; one that a file lacks is hidden in that frame.
 
+mod files;
+mod pattern;
+
+use super::ReadOptions;
 use super::shape::{self, Plain, Shape, Tally, Values};
-use super::{ReadOptions, obj, ply};
 use crate::{
     Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scene, Scope, Source, TimeSampling,
     Topology, Winding,
 };
-use std::collections::{HashMap, VecDeque};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use files::{AttributePrint, Files, Print, scan};
+use pattern::Pattern;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Most objects in all files together, by name.
 const MAX_OBJECTS: usize = 100_000;
 /// Most materials or groups of one object in all files together.
 const MAX_SETS: usize = 4096;
-/// Memory for parsed files that are kept for the next request; at least [`LEAST_FILES`] are.
-const CACHE_BYTES: usize = 128 << 20;
-const LEAST_FILES: usize = 4;
-const MOST_FILES: usize = 16;
-
 /// True where the file name has a place for a number: '#', '##' …, or '%d', '%04d' ….
 pub fn is_pattern(path: &Path) -> bool {
     Pattern::parse(path).is_some()
@@ -103,13 +100,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
             times: numbers.iter().map(|n| (n - first) as f64 / fps).collect(),
         }
     };
-    let files = Arc::new(Files {
-        kind,
-        paths,
-        stamps,
-        capacity: (CACHE_BYTES / largest.max(1)).clamp(LEAST_FILES, MOST_FILES),
-        cache: Mutex::default(),
-    });
+    let files = Arc::new(Files::new(kind, paths, stamps, largest));
     let sampling = Arc::new(sampling);
     let mut nodes = Vec::new();
     let mut meshes = Vec::new();
@@ -140,307 +131,10 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     Ok((shape::scene(format, nodes, meshes), remarks))
 }
 
-/// A file name with a place for a number.
-struct Pattern {
-    before: Vec<u8>,
-    after: Vec<u8>,
-    /// Digits of the number, at least; 0: as many as there are.
-    width: usize,
-}
-
-impl Pattern {
-    fn parse(path: &Path) -> Option<Pattern> {
-        let name = path.file_name()?.as_encoded_bytes();
-        let split = |start: usize, stop: usize, width| {
-            Some(Pattern {
-                before: name[..start].into(),
-                after: name[stop..].into(),
-                width,
-            })
-        };
-        if let Some(last) = name.iter().rposition(|&b| b == b'#') {
-            let start = name[..last]
-                .iter()
-                .rposition(|&b| b != b'#')
-                .map_or(0, |i| i + 1);
-            // A single one stands for any number of digits, as many programs have it.
-            let width = last + 1 - start;
-            return split(start, last + 1, if width == 1 { 0 } else { width });
-        }
-        let start = name.iter().rposition(|&b| b == b'%')?;
-        let digits = name[start + 1..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .count();
-        if name.get(start + 1 + digits) != Some(&b'd') {
-            return None;
-        }
-        let width = std::str::from_utf8(&name[start + 1..start + 1 + digits]).ok()?;
-        let width = if width.is_empty() {
-            0
-        } else {
-            width.parse().ok()?
-        };
-        split(start, start + digits + 2, width)
-    }
-
-    /// The number in `name`, if it fits: padded to the width, and longer only where it must be.
-    fn number(&self, name: &[u8]) -> Option<u64> {
-        let digits = name
-            .strip_prefix(self.before.as_slice())?
-            .strip_suffix(self.after.as_slice())?;
-        let fits = match self.width {
-            0 => !digits.is_empty(),
-            width => digits.len() == width || (digits.len() > width && digits[0] != b'0'),
-        };
-        if !fits || !digits.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        std::str::from_utf8(digits)
-            .ok()?
-            .parse()
-            .ok()
-            .filter(|n| *n < 1 << 53)
-    }
-
-    fn kind(&self, path: &Path) -> Result<Kind, Error> {
-        let ends = |e: &[u8]| {
-            self.after.len() >= e.len()
-                && self.after[self.after.len() - e.len()..].eq_ignore_ascii_case(e)
-        };
-        if ends(b".obj") {
-            Ok(Kind::Obj)
-        } else if ends(b".ply") {
-            Ok(Kind::Ply)
-        } else {
-            Err(Error::unsupported(
-                path,
-                "sequences of files other than .obj and .ply",
-            ))
-        }
-    }
-
-    /// Files that fit, by number.
-    fn find(&self, path: &Path) -> Result<(Vec<u64>, Vec<PathBuf>), Error> {
-        let folder = match path.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
-            let entry = entry.map_err(|e| Error::io(folder, e))?;
-            if let Some(number) = self.number(entry.file_name().as_encoded_bytes()) {
-                found.push((number, entry.path()));
-            }
-        }
-        found.sort();
-        if found.is_empty() {
-            return Err(Error::io(
-                path,
-                std::io::Error::new(std::io::ErrorKind::NotFound, "no file fits this pattern"),
-            ));
-        }
-        if let Some(pair) = found.windows(2).find(|p| p[0].0 == p[1].0) {
-            let [a, b] = [&pair[0].1, &pair[1].1].map(|p| p.display().to_string());
-            return Err(Error::misuse(format!(
-                "{}: number {} is there twice: {a} and {b}",
-                path.display(),
-                pair[0].0
-            )));
-        }
-        Ok(found.into_iter().unzip())
-    }
-
-    /// The pattern without number and extension: 'frame.####.obj' is 'frame'.
-    fn name(&self) -> String {
-        let name = String::from_utf8_lossy(&self.before);
-        let name = name.trim_end_matches(['.', '_', '-', ' ']);
-        if name.is_empty() {
-            "mesh".into()
-        } else {
-            name.into()
-        }
-    }
-}
-
 #[derive(Clone, Copy)]
 enum Kind {
     Obj,
     Ply,
-}
-
-/// Length and time of last change: whether a file is still the one that was scanned.
-type Stamp = (u64, Option<SystemTime>);
-
-fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp), Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let data = file.metadata().map_err(|e| Error::io(path, e))?;
-    let shapes = match kind {
-        Kind::Obj => obj::parse(file, path, false, tally)?,
-        Kind::Ply => vec![ply::parse(file, data.len(), path, tally)?],
-    };
-    Ok((shapes, (data.len(), data.modified().ok())))
-}
-
-/// What opening keeps of a file.
-struct Scan {
-    names: Vec<Option<String>>,
-    prints: Vec<Print>,
-    tally: Tally,
-    stamp: Stamp,
-    /// Memory that its shapes take.
-    bytes: usize,
-}
-
-/// Identities of everything in a shape.
-struct Print {
-    points: usize,
-    positions: Identity,
-    face_counts: Identity,
-    face_indices: Identity,
-    normals: Option<AttributePrint>,
-    uvs: Option<AttributePrint>,
-    colours: Option<AttributePrint>,
-    face_sets: Vec<(String, Identity)>,
-}
-
-#[derive(Clone, Copy)]
-struct AttributePrint {
-    scope: Scope,
-    values: Identity,
-    indices: Option<Identity>,
-}
-
-fn print_values<T: Plain>(values: &Option<Values<T>>) -> Option<AttributePrint> {
-    values.as_ref().map(|v| AttributePrint {
-        scope: v.scope,
-        values: shape::identity(&v.values),
-        indices: v.indices.as_deref().map(shape::identity),
-    })
-}
-
-fn print(shape: &Shape) -> Print {
-    Print {
-        points: shape.positions.len(),
-        positions: shape::identity(&shape.positions),
-        face_counts: shape::identity(&shape.face_counts),
-        face_indices: shape::identity(&shape.face_indices),
-        normals: print_values(&shape.normals),
-        uvs: print_values(&shape.uvs),
-        colours: print_values(&shape.colours),
-        face_sets: shape
-            .face_sets
-            .iter()
-            .map(|(n, f)| (n.clone(), shape::identity(f)))
-            .collect(),
-    }
-}
-
-fn bytes_of(shape: &Shape) -> usize {
-    fn values<T>(v: &Option<Values<T>>) -> usize {
-        v.as_ref().map_or(0, |v| {
-            v.values.len() * size_of::<T>() + v.indices.as_ref().map_or(0, |i| i.len() * 4)
-        })
-    }
-    let sets: usize = shape.face_sets.iter().map(|s| s.1.len() * 4).sum();
-    let faces = (shape.face_counts.len() + shape.face_indices.len()) * 4;
-    shape.positions.len() * 12
-        + faces
-        + sets
-        + values(&shape.normals)
-        + values(&shape.uvs)
-        + values(&shape.colours)
-}
-
-/// Reads all files once, as many at a time as there are processors. The error is that of the first bad file.
-fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
-    let threads = std::thread::available_parallelism()
-        .map_or(1, |n| n.get())
-        .min(8)
-        .min(paths.len());
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let done: Mutex<Vec<(usize, Result<Scan, Error>)>> = Mutex::default();
-    let work = || loop {
-        let i = next.fetch_add(1, Ordering::Relaxed);
-        // Numbers are handed out in ascending order, so all before a failure are looked at.
-        if i >= paths.len() || i > failed.load(Ordering::Relaxed) {
-            break;
-        }
-        let mut tally = Tally::default();
-        let result = load(kind, &paths[i], &mut tally).map(|(shapes, stamp)| Scan {
-            prints: shapes.iter().map(print).collect(),
-            bytes: shapes.iter().map(bytes_of).sum(),
-            names: shapes.into_iter().map(|s| s.name).collect(),
-            tally,
-            stamp,
-        });
-        if result.is_err() {
-            failed.fetch_min(i, Ordering::Relaxed);
-        }
-        lock(&done).push((i, result));
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|d| d.0);
-    done.into_iter().map(|d| d.1).collect()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The files, and the last few of them parsed.
-struct Files {
-    kind: Kind,
-    paths: Vec<PathBuf>,
-    stamps: Vec<Stamp>,
-    capacity: usize,
-    cache: Mutex<VecDeque<(usize, Arc<Slot>)>>,
-}
-
-/// A file that is parsed, or being parsed by whoever holds the lock.
-type Slot = Mutex<Option<Arc<Vec<Shape>>>>;
-
-impl Files {
-    fn get(&self, file: usize) -> Result<Arc<Vec<Shape>>, Error> {
-        let slot = {
-            let mut cache = lock(&self.cache);
-            let slot = match cache
-                .iter()
-                .position(|c| c.0 == file)
-                .and_then(|i| cache.remove(i))
-            {
-                Some((_, slot)) => slot,
-                None => Arc::default(),
-            };
-            cache.push_back((file, slot.clone()));
-            while cache.len() > self.capacity {
-                cache.pop_front();
-            }
-            slot
-        };
-        let mut slot = lock(&slot);
-        if let Some(shapes) = &*slot {
-            return Ok(shapes.clone());
-        }
-        let path = &self.paths[file];
-        let (shapes, stamp) = load(self.kind, path, &mut Tally::default())?;
-        if stamp != self.stamps[file] {
-            return Err(Error::malformed(
-                path,
-                "the file has changed since it was opened",
-                "file time or size",
-            ));
-        }
-        let shapes = Arc::new(shapes);
-        *slot = Some(shapes.clone());
-        Ok(shapes)
-    }
 }
 
 /// One object through all files.

@@ -298,3 +298,36 @@ fn accessor(
         sparse: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_gibibytes_are_refused_before_they_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a.glb");
+        let mut document = Document::create(&target).unwrap();
+        let error = document.one_hot(&vec![None; 40_000], 40_000).unwrap_err();
+        assert!(matches!(error, Error::Limit { .. }), "{error}");
+        assert!(error.to_string().contains(".abc"), "{error}");
+        drop(document);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn deltas_are_sparse_where_it_pays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut document = Document::create(&folder.path().join("a.glb")).unwrap();
+        let mut deltas = vec![[0.0; 3]; 100];
+        for (moved, sparse, view) in [(0, false, false), (1, true, false), (100, false, true)] {
+            deltas[..moved].fill([1.0, 0.0, 0.0]);
+            let accessor = document.deltas(&deltas).unwrap();
+            let accessor = &document.root.accessors[accessor.value()];
+            assert_eq!(
+                (accessor.sparse.is_some(), accessor.buffer_view.is_some()),
+                (sparse, view)
+            );
+        }
+    }
+}

@@ -3,10 +3,10 @@
 
 use super::buffer::{Document, Use};
 use crate::read::identity;
-use crate::sample::{Faces, faces_at, positions_at, topology_identity};
+use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
 use crate::write::corners::{Distinct, PerCorner, set_of_faces};
 use crate::write::polygon::{triangulate, usable};
-use crate::{Error, Identity, Mesh, Remark, Winding};
+use crate::{Channel, Error, Identity, Mesh, Remark, Winding};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
 use gltf_json::mesh::{Mode, MorphTarget, Primitive, Semantic};
@@ -92,6 +92,16 @@ impl<'a> Meshes<'a> {
         self.remarks.insert(Remark::new(&mesh.path, what));
     }
 
+    /// True where a channel has more than one value within a run.
+    fn moves<T>(&self, channel: &Channel<T>, mesh: &Mesh, plan: &Plan) -> bool
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        let channel = follow(channel, mesh);
+        let at = |f: usize| channel.identity(channel.locate(self.times[f]).0);
+        !channel.is_empty() && (plan.first..plan.end).any(|f| at(f) != at(plan.first))
+    }
+
     fn run(&mut self, mesh: &Mesh, plan: &Plan) -> Result<Run, Error> {
         let time = self.times[plan.first];
         let mut frame = Frame::read(mesh, time)?;
@@ -107,22 +117,18 @@ impl<'a> Meshes<'a> {
             .iter()
             .map(|a| PerCorner::read(a, mesh, time))
             .collect::<Result<_, _>>()?;
-        for (constant, name) in mesh
+        let uv_tracks = mesh
             .uvs
             .iter()
-            .map(|a| (a.values.is_constant(), &a.name))
-            .chain(
-                mesh.colours
-                    .iter()
-                    .map(|a| (a.values.is_constant(), &a.name)),
-            )
-        {
-            if !constant && plan.end - plan.first > 1 {
-                self.remarks.insert(Remark::new(
-                    &mesh.path,
-                    format!("'{name}' moves, which glTF cannot hold: its first frame was taken"),
-                ));
-            }
+            .map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let colour_tracks = mesh
+            .colours
+            .iter()
+            .map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
+        let moving: Vec<_> = uv_tracks.chain(colour_tracks).filter(|t| t.1).collect();
+        for (name, _) in moving {
+            let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
+            self.remarks.insert(Remark::new(&mesh.path, what));
         }
         let usable = usable(&faces, frame.positions.len());
         if usable.broken > 0 {

@@ -18,8 +18,9 @@ impl Trs {
     }
 }
 
-/// Largest part of the size of a matrix that a transform without shear may be off by.
-const TOLERANCE: f64 = 1e-7;
+/// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that compute in
+/// 32 bits leave.
+const TOLERANCE: f64 = 2e-6;
 
 /// The transform, where the matrix is nothing more.
 pub(super) fn plain(m: &DMat4) -> Option<Trs> {

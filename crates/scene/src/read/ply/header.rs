@@ -1,0 +1,260 @@
+//! The header: which elements follow, how many of each, and what their properties are.
+
+use crate::Error;
+use crate::read::lines::{Lines, Words, trim};
+use crate::read::number;
+use std::io::Read;
+use std::path::Path;
+
+/// Most elements and properties that a header may have.
+const MAX_PROPERTIES: usize = 4096;
+
+/// Type of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Type {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    F32,
+    F64,
+}
+
+impl Type {
+    fn named(name: &[u8]) -> Option<Type> {
+        Some(match name {
+            b"char" | b"int8" => Type::I8,
+            b"uchar" | b"uint8" => Type::U8,
+            b"short" | b"int16" => Type::I16,
+            b"ushort" | b"uint16" => Type::U16,
+            b"int" | b"int32" => Type::I32,
+            b"uint" | b"uint32" => Type::U32,
+            b"float" | b"float32" => Type::F32,
+            b"double" | b"float64" => Type::F64,
+            _ => return None,
+        })
+    }
+    pub(super) fn size(self) -> usize {
+        match self {
+            Type::I8 | Type::U8 => 1,
+            Type::I16 | Type::U16 => 2,
+            Type::I32 | Type::U32 | Type::F32 => 4,
+            Type::F64 => 8,
+        }
+    }
+    /// The value of `bytes`, which are `size()` long; every type fits in f64.
+    pub(super) fn value(self, bytes: &[u8], big: bool) -> f64 {
+        let mut b = [0u8; 8];
+        let b = &mut b[..bytes.len()];
+        b.copy_from_slice(bytes);
+        if big {
+            b.reverse();
+        }
+        match (self, &*b) {
+            (Type::I8, [a, ..]) => f64::from(*a as i8),
+            (Type::U8, [a, ..]) => f64::from(*a),
+            (Type::I16, [a, b, ..]) => f64::from(i16::from_le_bytes([*a, *b])),
+            (Type::U16, [a, b, ..]) => f64::from(u16::from_le_bytes([*a, *b])),
+            (Type::I32, [a, b, c, d, ..]) => f64::from(i32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::U32, [a, b, c, d, ..]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::F32, [a, b, c, d, ..]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
+            (Type::F64, [a, b, c, d, e, f, g, h]) => {
+                f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+            }
+            _ => 0.0,
+        }
+    }
+    /// What a colour is divided by.
+    pub(super) fn full(self) -> f64 {
+        match self {
+            Type::U16 | Type::I16 => 65535.0,
+            Type::F32 | Type::F64 => 1.0,
+            _ => 255.0,
+        }
+    }
+}
+
+/// What a property means; a number is the place in the element's row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Use {
+    Skip,
+    Position(usize),
+    Normal(usize),
+    Uv(usize),
+    Colour(usize),
+    /// Point numbers of a face or of strips.
+    Indices,
+    /// Texture coordinates of a face's corners, u v u v …
+    CornerUvs,
+}
+
+pub(super) struct Property {
+    /// Type of a list's length.
+    pub(super) list: Option<Type>,
+    pub(super) kind: Type,
+    pub(super) role: Use,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Vertex,
+    Face,
+    Strips,
+    Other,
+}
+
+pub(super) struct Element {
+    pub(super) kind: Kind,
+    pub(super) count: u64,
+    pub(super) properties: Vec<Property>,
+}
+
+impl Element {
+    /// Fewest bytes of a row.
+    pub(super) fn least(&self, text: bool) -> u64 {
+        let size = |p: &Property| {
+            if text {
+                2
+            } else {
+                p.list.unwrap_or(p.kind).size() as u64
+            }
+        };
+        self.properties.iter().map(size).sum()
+    }
+    pub(super) fn has(&self, role: Use) -> bool {
+        self.properties.iter().any(|p| p.role == role)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Encoding {
+    Text,
+    Little,
+    Big,
+}
+
+pub(super) fn header<R: Read>(
+    lines: &mut Lines<R>,
+    path: &Path,
+) -> Result<(Encoding, Vec<Element>), Error> {
+    let mut encoding = None;
+    let mut elements: Vec<Element> = Vec::new();
+    let mut properties = 0;
+    loop {
+        let line = lines.next().map_err(|e| Error::io(path, e))?.is_some();
+        let (text, number) = lines.current();
+        let bad = |what: String| Error::malformed(path, what, format!("line {number}"));
+        if !line {
+            return Err(bad("the header does not end".into()));
+        }
+        let text = trim(text);
+        if number == 1 {
+            if text != b"ply" {
+                return Err(bad("not a PLY file: its first line must be 'ply'".into()));
+            }
+            continue;
+        }
+        let mut words = Words(text);
+        let shown = || String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
+        match words.next() {
+            Some(b"format") => {
+                encoding = Some(match words.next() {
+                    Some(b"ascii") => Encoding::Text,
+                    Some(b"binary_little_endian") => Encoding::Little,
+                    Some(b"binary_big_endian") => Encoding::Big,
+                    _ => return Err(bad(format!("'{}'", shown()))),
+                });
+            }
+            Some(b"element") => {
+                let kind = match words.next() {
+                    Some(b"vertex") => Kind::Vertex,
+                    Some(b"face") => Kind::Face,
+                    Some(b"tristrips") => Kind::Strips,
+                    Some(_) => Kind::Other,
+                    None => return Err(bad("an element without a name".into())),
+                };
+                let count = words
+                    .next()
+                    .and_then(number::integer)
+                    .filter(|(_, rest)| rest.is_empty());
+                let count = count
+                    .and_then(|(n, _)| u64::try_from(n).ok())
+                    .ok_or_else(|| bad(format!("'{}'", shown())))?;
+                elements.push(Element {
+                    kind,
+                    count,
+                    properties: Vec::new(),
+                });
+                properties += 1;
+            }
+            Some(b"property") => {
+                let element = elements
+                    .last_mut()
+                    .ok_or_else(|| bad("a property before any element".into()))?;
+                let property =
+                    property(words, element.kind).ok_or_else(|| bad(format!("'{}'", shown())))?;
+                element.properties.push(property);
+                properties += 1;
+            }
+            Some(b"end_header") => break,
+            // `comment`, `obj_info`, empty lines and what programs add of their own.
+            _ => {}
+        }
+        if properties > MAX_PROPERTIES {
+            return Err(Error::limit(
+                path,
+                "properties",
+                properties as u64,
+                MAX_PROPERTIES as u64,
+            ));
+        }
+    }
+    match encoding {
+        Some(encoding) => Ok((encoding, elements)),
+        None => Err(Error::malformed(
+            path,
+            "the header names no format",
+            "header",
+        )),
+    }
+}
+
+fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
+    let first = words.next()?;
+    let (list, kind) = if first == b"list" {
+        let list = Type::named(words.next()?).filter(|t| !matches!(t, Type::F32 | Type::F64))?;
+        (Some(list), Type::named(words.next()?)?)
+    } else {
+        (None, Type::named(first)?)
+    };
+    let name = words.next()?;
+    let colour = || {
+        Some(match name {
+            b"red" | b"r" | b"diffuse_red" => Use::Colour(0),
+            b"green" | b"g" | b"diffuse_green" => Use::Colour(1),
+            b"blue" | b"b" | b"diffuse_blue" => Use::Colour(2),
+            b"alpha" | b"a" | b"diffuse_alpha" => Use::Colour(3),
+            _ => return None,
+        })
+    };
+    let role = match (element, list.is_some(), name) {
+        (Kind::Vertex, false, _) => match name {
+            b"x" => Use::Position(0),
+            b"y" => Use::Position(1),
+            b"z" => Use::Position(2),
+            b"nx" => Use::Normal(0),
+            b"ny" => Use::Normal(1),
+            b"nz" => Use::Normal(2),
+            b"s" | b"u" | b"texture_u" | b"texture_s" | b"s0" | b"u0" => Use::Uv(0),
+            b"t" | b"v" | b"texture_v" | b"texture_t" | b"t0" | b"v0" => Use::Uv(1),
+            _ => colour().unwrap_or(Use::Skip),
+        },
+        (Kind::Face | Kind::Strips, true, b"vertex_indices" | b"vertex_index") => Use::Indices,
+        (Kind::Face, true, b"texcoord") => Use::CornerUvs,
+        (Kind::Face, false, _) => colour().unwrap_or(Use::Skip),
+        _ => Use::Skip,
+    };
+    Some(Property { list, kind, role })
+}

@@ -1,0 +1,209 @@
+//! The files of a sequence: one scan at open, then parsed again when asked for, the last few kept.
+
+use super::Kind;
+use crate::read::shape::{self, Plain, Shape, Tally, Values};
+use crate::read::{obj, ply};
+use crate::{Error, Identity, Scope};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+/// Memory for parsed files that are kept for the next request; at least [`LEAST_FILES`] are.
+const CACHE_BYTES: usize = 128 << 20;
+const LEAST_FILES: usize = 4;
+const MOST_FILES: usize = 16;
+
+/// Length and time of last change: whether a file is still the one that was scanned.
+pub(super) type Stamp = (u64, Option<SystemTime>);
+
+fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp), Error> {
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let data = file.metadata().map_err(|e| Error::io(path, e))?;
+    let shapes = match kind {
+        Kind::Obj => obj::parse(file, path, false, tally)?,
+        Kind::Ply => vec![ply::parse(file, data.len(), path, tally)?],
+    };
+    Ok((shapes, (data.len(), data.modified().ok())))
+}
+
+/// What opening keeps of a file.
+pub(super) struct Scan {
+    pub(super) names: Vec<Option<String>>,
+    pub(super) prints: Vec<Print>,
+    pub(super) tally: Tally,
+    pub(super) stamp: Stamp,
+    /// Memory that its shapes take.
+    pub(super) bytes: usize,
+}
+
+/// Identities of everything in a shape.
+pub(super) struct Print {
+    pub(super) points: usize,
+    pub(super) positions: Identity,
+    pub(super) face_counts: Identity,
+    pub(super) face_indices: Identity,
+    pub(super) normals: Option<AttributePrint>,
+    pub(super) uvs: Option<AttributePrint>,
+    pub(super) colours: Option<AttributePrint>,
+    pub(super) face_sets: Vec<(String, Identity)>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct AttributePrint {
+    pub(super) scope: Scope,
+    pub(super) values: Identity,
+    pub(super) indices: Option<Identity>,
+}
+
+fn print_values<T: Plain>(values: &Option<Values<T>>) -> Option<AttributePrint> {
+    values.as_ref().map(|v| AttributePrint {
+        scope: v.scope,
+        values: shape::identity(&v.values),
+        indices: v.indices.as_deref().map(shape::identity),
+    })
+}
+
+fn print(shape: &Shape) -> Print {
+    Print {
+        points: shape.positions.len(),
+        positions: shape::identity(&shape.positions),
+        face_counts: shape::identity(&shape.face_counts),
+        face_indices: shape::identity(&shape.face_indices),
+        normals: print_values(&shape.normals),
+        uvs: print_values(&shape.uvs),
+        colours: print_values(&shape.colours),
+        face_sets: shape
+            .face_sets
+            .iter()
+            .map(|(n, f)| (n.clone(), shape::identity(f)))
+            .collect(),
+    }
+}
+
+fn bytes_of(shape: &Shape) -> usize {
+    fn values<T>(v: &Option<Values<T>>) -> usize {
+        v.as_ref().map_or(0, |v| {
+            v.values.len() * size_of::<T>() + v.indices.as_ref().map_or(0, |i| i.len() * 4)
+        })
+    }
+    let sets: usize = shape.face_sets.iter().map(|s| s.1.len() * 4).sum();
+    let faces = (shape.face_counts.len() + shape.face_indices.len()) * 4;
+    shape.positions.len() * 12
+        + faces
+        + sets
+        + values(&shape.normals)
+        + values(&shape.uvs)
+        + values(&shape.colours)
+}
+
+/// Reads all files once, as many at a time as there are processors. The error is that of the first bad file.
+pub(super) fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, |n| n.get())
+        .min(8)
+        .min(paths.len());
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let done: Mutex<Vec<(usize, Result<Scan, Error>)>> = Mutex::default();
+    let work = || loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        // Numbers are handed out in ascending order, so all before a failure are looked at.
+        if i >= paths.len() || i > failed.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut tally = Tally::default();
+        let result = load(kind, &paths[i], &mut tally).map(|(shapes, stamp)| Scan {
+            prints: shapes.iter().map(print).collect(),
+            bytes: shapes.iter().map(bytes_of).sum(),
+            names: shapes.into_iter().map(|s| s.name).collect(),
+            tally,
+            stamp,
+        });
+        if result.is_err() {
+            failed.fetch_min(i, Ordering::Relaxed);
+        }
+        lock(&done).push((i, result));
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|d| d.0);
+    done.into_iter().map(|d| d.1).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The files, and the last few of them parsed.
+pub(super) struct Files {
+    kind: Kind,
+    pub(super) paths: Vec<PathBuf>,
+    stamps: Vec<Stamp>,
+    capacity: usize,
+    cache: Mutex<VecDeque<(usize, Arc<Slot>)>>,
+}
+
+/// A file that is parsed, or being parsed by whoever holds the lock.
+type Slot = Mutex<Option<Arc<Vec<Shape>>>>;
+
+impl Files {
+    /// `largest`: memory that the largest file takes when parsed.
+    pub(super) fn new(
+        kind: Kind,
+        paths: Vec<PathBuf>,
+        stamps: Vec<Stamp>,
+        largest: usize,
+    ) -> Files {
+        let capacity = (CACHE_BYTES / largest.max(1)).clamp(LEAST_FILES, MOST_FILES);
+        Files {
+            kind,
+            paths,
+            stamps,
+            capacity,
+            cache: Mutex::default(),
+        }
+    }
+
+    /// The shapes of a file.
+    pub(super) fn get(&self, file: usize) -> Result<Arc<Vec<Shape>>, Error> {
+        let slot = {
+            let mut cache = lock(&self.cache);
+            let slot = match cache
+                .iter()
+                .position(|c| c.0 == file)
+                .and_then(|i| cache.remove(i))
+            {
+                Some((_, slot)) => slot,
+                None => Arc::default(),
+            };
+            cache.push_back((file, slot.clone()));
+            while cache.len() > self.capacity {
+                cache.pop_front();
+            }
+            slot
+        };
+        let mut slot = lock(&slot);
+        if let Some(shapes) = &*slot {
+            return Ok(shapes.clone());
+        }
+        let path = &self.paths[file];
+        let (shapes, stamp) = load(self.kind, path, &mut Tally::default())?;
+        if stamp != self.stamps[file] {
+            return Err(Error::malformed(
+                path,
+                "the file has changed since it was opened",
+                "file time or size",
+            ));
+        }
+        let shapes = Arc::new(shapes);
+        *slot = Some(shapes.clone());
+        Ok(shapes)
+    }
+}
