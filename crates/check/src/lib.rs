@@ -1,3 +1,8 @@
 //! Proves a file against its source, and turns it back into a scene.
 
 pub mod scene;
+pub mod verify;
+
+pub use meshreel_scene::Error;
+pub use scene::to_scene;
+pub use verify::{Failure, Matched, MeshReport, Report, verify};

@@ -3,7 +3,7 @@
 //! Meshes come back in the source's points and polygons where the file has its source map, else in vertices and
 //! triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are read.
 
-mod frames;
+pub(crate) mod frames;
 mod polygons;
 mod tree;
 

@@ -241,7 +241,7 @@ fn bytes_of(reel: &Reel) -> u64 {
 }
 
 /// The runtime's error as the scene's: the same five classes.
-pub(super) fn error(error: meshreel::Error) -> Error {
+pub(crate) fn error(error: meshreel::Error) -> Error {
     use meshreel::Error as R;
     match error {
         R::Io { path, source, .. } => Error::Io { path, source },

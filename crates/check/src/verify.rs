@@ -1,0 +1,359 @@
+//! Proves a file: reads the source again, works out what the file has to be, decodes it through the runtime, and compares
+//! every frame. Knows nothing of the compiler; of what it needs to know, the file only says which options were asked for.
+//!
+//! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, points that are one.
+//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and materials through
+//!    the source map.
+//! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs, colours; by the
+//!    source map, or by nearest points where there is none or faces change.
+
+mod asked;
+mod attribute;
+mod channels;
+mod compare;
+mod exact;
+mod frames;
+mod nearest;
+mod polygons;
+mod report;
+mod survey;
+mod tree;
+
+pub use report::{Failure, MAX_FAILURES, Matched, MeshReport, Report};
+
+use crate::scene::frames::error;
+use asked::Asked;
+use channels::Channels;
+use exact::Exact;
+use frames::{Plan, Show, Unit};
+use meshreel::Reel;
+use meshreel::record::{MeshRecord, Method};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, sample};
+use polygons::Polygons;
+use report::{Failures, Stats};
+use std::collections::HashMap;
+use survey::Survey;
+
+/// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in the report.
+/// `progress` is told how many frames of how many are done.
+pub fn verify(
+    scene: &Scene,
+    reel: &Reel,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Report, Error> {
+    let mut failures = Failures::default();
+    let asked = match Asked::parse(&reel.description().options) {
+        Ok(asked) => asked,
+        Err(what) => {
+            failures.add("", None, || what);
+            return Ok(finish(reel, Vec::new(), failures));
+        }
+    };
+    let survey = Survey::new(scene, &asked)?;
+    let frames = match_frames(&survey, reel, &mut failures);
+    let mut shows = match_nodes(&survey, reel, &mut failures);
+    let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
+    let plan = Plan {
+        survey: &survey,
+        reel,
+        asked: &asked,
+        frames,
+        shows,
+        units,
+    };
+    let (stats, found) = plan.run(progress)?;
+    let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
+    failures.append(found);
+    let meshes = mesh_reports(&plan, &stats, &broken);
+    Ok(finish(reel, meshes, failures))
+}
+
+fn finish(reel: &Reel, meshes: Vec<MeshReport>, failures: Failures) -> Report {
+    Report {
+        ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok),
+        frames: reel.frame_count(),
+        meshes,
+        failures: failures.list,
+        more_failures: failures.more,
+    }
+}
+
+fn mesh_reports(plan: &Plan<'_>, stats: &[Stats], broken: &[String]) -> Vec<MeshReport> {
+    let description = plan.reel.description();
+    plan.survey
+        .placements
+        .iter()
+        .enumerate()
+        .map(|(i, placement)| {
+            let stats = &stats[i];
+            let path = plan.survey.path(i).to_owned();
+            let show = plan.shows[i].as_ref();
+            let record = show.map(|s| &description.meshes[s.record]);
+            let by_map = show.is_some_and(|s| plan.units[s.unit].exact.is_some());
+            MeshReport {
+                ok: !stats.failed && !broken.contains(&path),
+                path,
+                method: record.map_or("missing", |r| method(r.method)),
+                vertices: record.map_or(0, |r| r.vertices as usize),
+                frames: stats.frames,
+                tolerance: show.map_or(placement.tolerance, |s| s.tolerance),
+                max_error: stats.max,
+                rms_error: (stats.squares / stats.count.max(1) as f64).sqrt(),
+                normal_max_deg: stats.normal,
+                uv_max_error: stats.uv,
+                colour_max_error: stats.colour,
+                matched: if by_map {
+                    Matched::Map
+                } else {
+                    Matched::Nearest
+                },
+            }
+        })
+        .collect()
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::Static => "static",
+        Method::Soft => "soft",
+        Method::Fluid => "fluid",
+    }
+}
+
+/// Frame of the source for each frame of the file.
+fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<usize>> {
+    let mut out = vec![None; reel.frame_count()];
+    let mut next = 0;
+    for (i, frame) in reel.frames().iter().enumerate() {
+        while let Some(&time) = survey
+            .times
+            .get(next)
+            .filter(|t| **t < frame.time - SAME_TIME)
+        {
+            failures.add("", None, || format!("the frame at {time} s is missing"));
+            next += 1;
+        }
+        match survey.times.get(next) {
+            Some(&time) if (time - frame.time).abs() <= SAME_TIME => {
+                out[i] = Some(next);
+                next += 1;
+            }
+            _ => failures.add("", Some(i), || {
+                format!("the source has no frame at its time, {} s", frame.time)
+            }),
+        }
+    }
+    for &time in &survey.times[next..] {
+        failures.add("", None, || format!("the frame at {time} s is missing"));
+    }
+    out
+}
+
+/// Node of each placement, by path.
+fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Show>> {
+    let nodes = &reel.description().nodes;
+    let mut by_path: HashMap<&str, usize> = HashMap::new();
+    for (n, node) in nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.mesh.is_some())
+    {
+        if by_path.insert(&node.path, n).is_some() {
+            failures.add(&node.path, None, || "is in the file twice".into());
+        }
+    }
+    let shows = (0..survey.placements.len())
+        .map(|i| {
+            let placement = &survey.placements[i];
+            let path = survey.path(i);
+            let Some(node) = by_path.remove(path) else {
+                if placement.visible.any() {
+                    failures.add(path, None, || "is not in the file".into());
+                }
+                return None;
+            };
+            let stored = nodes[node].tolerance;
+            if report::beyond(stored, placement.tolerance * (1.0 + 1e-9)) {
+                failures.add(path, None, || {
+                    format!(
+                        "the file promises {stored:e} only, {:e} follows from what was asked for",
+                        placement.tolerance
+                    )
+                });
+            }
+            Some(Show {
+                node,
+                record: nodes[node].mesh.unwrap_or(0) as usize,
+                baked: nodes[node].baked,
+                tolerance: if stored <= placement.tolerance {
+                    stored
+                } else {
+                    placement.tolerance
+                },
+                unit: 0,
+            })
+        })
+        .collect();
+    for path in by_path
+        .into_keys()
+        .collect::<std::collections::BTreeSet<_>>()
+    {
+        failures.add(path, None, || {
+            "is in the file, but nothing like it is compiled from the source".into()
+        });
+    }
+    shows
+}
+
+/// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in all frames.
+fn match_meshes(
+    survey: &Survey<'_>,
+    reel: &Reel,
+    asked: &Asked,
+    frames: &[Option<usize>],
+    shows: &mut [Option<Show>],
+    failures: &mut Failures,
+) -> Result<Vec<Unit>, Error> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut number: HashMap<(usize, MeshId), usize> = HashMap::new();
+    for (i, show) in shows.iter_mut().enumerate() {
+        let Some(show) = show else { continue };
+        let mesh = survey.placements[i].mesh;
+        show.unit = *number.entry((show.record, mesh)).or_insert_with(|| {
+            units.push(Unit::new(show.record, mesh));
+            units.len() - 1
+        });
+        units[show.unit].placements.push(i);
+    }
+    // The first frame in which anything shows a mesh of the file: there its faces and creases were looked at.
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    for (i, frame) in frames.iter().enumerate() {
+        let Some(frame) = *frame else { continue };
+        for (placement, show) in shows.iter().enumerate() {
+            let Some(show) = show
+                .as_ref()
+                .filter(|_| survey.placements[placement].visible.get(frame))
+            else {
+                continue;
+            };
+            first.entry(show.record).or_insert(i);
+            let list = &mut units[show.unit].shown;
+            if list.last() != Some(&i) {
+                list.push(i);
+            }
+        }
+    }
+    let mut world = sample::World::new(survey.scene, &survey.placed)?;
+    let mut at = None;
+    for unit in &mut units {
+        let Some(&first) = first.get(&unit.record) else {
+            continue;
+        };
+        let Some(time) = frames[first].map(|f| survey.times[f]) else {
+            continue;
+        };
+        unit.first = first;
+        let path = survey.path(unit.placements[0]).to_owned();
+        let record = &reel.description().meshes[unit.record];
+        let mesh = &survey.scene.meshes[unit.mesh];
+        let shown: Vec<f64> = unit
+            .shown
+            .iter()
+            .filter_map(|&i| frames[i])
+            .map(|f| survey.times[f])
+            .collect();
+        unit.channels = channels::find(mesh, record, &shown, asked, &path, failures)?;
+        unit.baked = unit
+            .placements
+            .iter()
+            .any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
+        if unit.baked {
+            if unit.placements.len() > 1 {
+                failures.add(&path, None, || {
+                    "is in world space, but shown more than once".into()
+                });
+                continue;
+            }
+            if at != Some(time) {
+                world.evaluate(time)?;
+                at = Some(time);
+            }
+            let matrix = &world.matrix[survey.placements[unit.placements[0]].placed];
+            unit.flip = matrix.is_finite() && matrix.determinant() < 0.0;
+        }
+        if record.method != Method::Fluid {
+            unit.exact =
+                look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
+        }
+    }
+    Ok(units)
+}
+
+/// What the source map says, if there is one, against the faces at `time`.
+#[allow(clippy::too_many_arguments)]
+fn look_through_map(
+    survey: &Survey<'_>,
+    reel: &Reel,
+    asked: &Asked,
+    unit: &mut Unit,
+    record: &MeshRecord,
+    time: f64,
+    path: &str,
+    failures: &mut Failures,
+) -> Result<Option<Exact>, Error> {
+    let Some(map) = reel.source_map(unit.record).map_err(error)? else {
+        return Ok(None);
+    };
+    let mesh = &survey.scene.meshes[unit.mesh];
+    let indices = reel.indices(unit.record).map_err(error)?;
+    let mut points = Vec::new();
+    sample::positions_at(mesh, time, &mut points)?;
+    sample::faces_at(mesh, time, &mut unit.faces)?;
+    let polygons = Polygons::new(&unit.faces, points.len(), mesh.winding);
+    let mut sets = Vec::new();
+    for set in &mesh.face_sets {
+        let mut list = Vec::new();
+        sample::held(&set.faces, mesh, time, &mut list)?;
+        sets.push((set.name.clone(), list));
+    }
+    exact::materials(
+        record,
+        &map.triangle_face,
+        &sets,
+        unit.faces.counts.len(),
+        path,
+        failures,
+    );
+    let weld = survey.meshes[unit.mesh]
+        .as_ref()
+        .map_or(&[][..], |f| &f.weld);
+    let corners = unit.faces.indices.len();
+    let mut fail = |what: String| failures.add(path, None, || what);
+    let mut exact = exact::build(map, &indices, polygons, corners, weld, unit.flip, &mut fail);
+    // Why not has been said; nearest points would only repeat it less clearly.
+    unit.hopeless = exact.is_none();
+    if let Some(exact) = &mut exact
+        && unit.channels.normals == Some(channels::Normals::Computed)
+    {
+        exact.groups = exact.polygons.groups(&points, asked.smooth_angle);
+    }
+    Ok(exact)
+}
+
+impl Unit {
+    fn new(record: usize, mesh: MeshId) -> Unit {
+        Unit {
+            record,
+            mesh,
+            placements: Vec::new(),
+            shown: Vec::new(),
+            first: 0,
+            baked: false,
+            flip: false,
+            hopeless: false,
+            channels: Channels::default(),
+            faces: sample::Faces::default(),
+            exact: None,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Values of the source's attributes at corners and points.
+
+use crate::verify::polygons::NONE;
+use meshreel_scene::{
+    Attribute, Error, Mesh, Scope,
+    sample::{self, Mix, Values},
+};
+
+/// An attribute of the source at one time.
+pub(crate) struct Sampled<const N: usize> {
+    scope: Scope,
+    values: Values<[f32; N]>,
+}
+
+impl<const N: usize> Sampled<N>
+where
+    [f32; N]: Mix,
+{
+    pub fn read(
+        attribute: &Attribute<[f32; N]>,
+        mesh: &Mesh,
+        time: f64,
+    ) -> Result<Sampled<N>, Error> {
+        let mut values = Values {
+            values: Vec::new(),
+            indices: None,
+        };
+        sample::attribute_at(attribute, mesh, time, &mut values)?;
+        Ok(Sampled {
+            scope: attribute.scope,
+            values,
+        })
+    }
+
+    /// Whether there is a value for each element: an attribute for which this does not hold is no part of the promise.
+    pub fn complete(&self, faces: usize, points: usize, corners: usize) -> bool {
+        let need = match self.scope {
+            Scope::Constant => 1,
+            Scope::Uniform => faces,
+            Scope::Vertex | Scope::Varying => points,
+            Scope::FaceVarying => corners,
+        };
+        match &self.values.indices {
+            Some(indices) => {
+                let values = self.values.values.len();
+                indices.len() == need && indices.iter().all(|&i| (i as usize) < values)
+            }
+            None => self.values.values.len() == need,
+        }
+    }
+
+    /// The value at a corner of a face at a point; none where a component is not finite, and where there is none.
+    pub fn at(&self, corner: u32, face: u32, point: u32) -> Option<[f32; N]> {
+        let element = match self.scope {
+            Scope::Constant => 0,
+            Scope::Uniform => face,
+            Scope::Vertex | Scope::Varying => point,
+            Scope::FaceVarying => corner,
+        };
+        if element == NONE {
+            return None;
+        }
+        let value = match &self.values.indices {
+            Some(indices) => *indices.get(element as usize)?,
+            None => element,
+        };
+        let value = *self.values.values.get(value as usize)?;
+        value.iter().all(|v| v.is_finite()).then_some(value)
+    }
+
+    /// Lowest and highest of each component; zeros where there is none.
+    pub fn extent(&self) -> ([f32; N], [f32; N]) {
+        let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
+        for value in &self.values.values {
+            for k in 0..N {
+                if value[k].is_finite() {
+                    low[k] = low[k].min(value[k]);
+                    high[k] = high[k].max(value[k]);
+                }
+            }
+        }
+        for k in 0..N {
+            if low[k] > high[k] {
+                (low[k], high[k]) = (0.0, 0.0);
+            }
+        }
+        (low, high)
+    }
+}
+
+/// Whether an attribute is the same at all times.
+pub(crate) fn is_constant<T: Clone + Send + Sync + 'static>(attribute: &Attribute<T>) -> bool {
+    attribute.values.is_constant() && attribute.indices.as_ref().is_none_or(|i| i.is_constant())
+}
+
+/// Distance of float32 values around `x`.
+pub(crate) fn ulp(x: f64) -> f64 {
+    let x = x.abs().max(f64::from(f32::MIN_POSITIVE));
+    (x.log2().floor() - 23.0).exp2()
+}

@@ -1,0 +1,227 @@
+//! Which vertex channels a mesh of the file must have, and how far each may be off.
+
+use crate::verify::asked::Asked;
+use crate::verify::attribute::{Sampled, is_constant, ulp};
+use crate::verify::report::Failures;
+use meshreel::record::{MeshRecord, Semantic, StreamRecord};
+use meshreel_scene::{
+    Attribute, Error, Mesh,
+    sample::{self, Mix},
+};
+
+/// What is compared beside positions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Channels {
+    /// Whether the file has normals, and whether the source does (they are computed otherwise).
+    pub normals: Option<Normals>,
+    pub uvs: Vec<Set>,
+    pub colours: Vec<Set>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Normals {
+    Source,
+    Computed,
+}
+
+/// A uv or colour set.
+#[derive(Debug, Clone)]
+pub(crate) struct Set {
+    /// Number in the source.
+    pub source: usize,
+    /// Number in the file.
+    pub set: u8,
+    /// Allowed distance (uv) or difference per component (colour).
+    pub tolerance: f64,
+    /// False: neither side changes, and one look is enough.
+    pub changes: bool,
+}
+
+/// Angles below this many degrees are beyond what normals of 16 bits per component hold.
+const FINEST_NORMAL: f64 = 0.02;
+
+/// What normals may be off, with the grain of f32 vectors.
+pub(crate) fn normal_limit(asked: &Asked) -> f64 {
+    asked.normal_tolerance.max(FINEST_NORMAL) + 2e-4
+}
+
+/// Compares what the source has at the times it is shown with the streams of the record.
+pub(crate) fn find(
+    mesh: &Mesh,
+    record: &MeshRecord,
+    shown: &[f64],
+    asked: &Asked,
+    path: &str,
+    failures: &mut Failures,
+) -> Result<Channels, Error> {
+    let mut out = Channels::default();
+    let wanted = asked.frames.channels;
+    let normals = |s: &&StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
+    match record.streams.iter().find(normals) {
+        Some(stream) => {
+            let from_source = match &mesh.normals {
+                Some(attribute) => look(attribute, mesh, shown)?.is_some(),
+                None => false,
+            };
+            out.normals = Some(if from_source {
+                Normals::Source
+            } else {
+                Normals::Computed
+            });
+            if stream.tolerance > asked.normal_tolerance * (1.0 + 1e-9) {
+                failures.add(path, None, || {
+                    format!(
+                        "the file allows normals to be {}° off, {}° was asked for",
+                        stream.tolerance, asked.normal_tolerance
+                    )
+                });
+            }
+        }
+        None if wanted.normals => {
+            failures.add(path, None, || "has no normals in the file".into());
+        }
+        None => {}
+    }
+    if wanted.uvs {
+        out.uvs = sets(
+            &mesh.uvs,
+            Semantic::Uv,
+            mesh,
+            record,
+            shown,
+            path,
+            failures,
+            |extent| {
+                let largest = extent
+                    .iter()
+                    .flat_map(|(a, b)| [a.abs(), b.abs()])
+                    .fold(0.0, f32::max);
+                asked.uv_tolerance.max(4.0 * ulp(f64::from(largest)))
+            },
+        )?;
+    }
+    if wanted.colours {
+        let levels = f64::from((1u32 << asked.colour_bits) - 1);
+        let tolerance = |extent: &[(f32, f32)]| {
+            // 0 to 1, or the range of the values where it is larger.
+            let off = extent.iter().map(|(low, high)| {
+                let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
+                0.5001 * (high - low) / levels + 3.0 * ulp(high.abs().max(low.abs()))
+            });
+            off.fold(0.0, f64::max)
+        };
+        let list = &mesh.colours;
+        out.colours = sets(
+            list,
+            Semantic::Colour,
+            mesh,
+            record,
+            shown,
+            path,
+            failures,
+            tolerance,
+        )?;
+    }
+    Ok(out)
+}
+
+/// Extent of each component over the times an attribute is shown, where it is complete at all of them.
+fn look<const N: usize>(
+    attribute: &Attribute<[f32; N]>,
+    mesh: &Mesh,
+    shown: &[f64],
+) -> Result<Option<Vec<(f32, f32)>>, Error>
+where
+    [f32; N]: Mix,
+{
+    let mut extent = vec![(f32::INFINITY, f32::NEG_INFINITY); N];
+    let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
+    let still = mesh.positions.is_constant()
+        && mesh.face_counts.is_constant()
+        && mesh.face_indices.is_constant();
+    let once = is_constant(attribute) && still;
+    for &time in &shown[..if once {
+        shown.len().min(1)
+    } else {
+        shown.len()
+    }] {
+        sample::faces_at(mesh, time, &mut faces)?;
+        sample::positions_at(mesh, time, &mut points)?;
+        let sampled = Sampled::read(attribute, mesh, time)?;
+        if !sampled.complete(faces.counts.len(), points.len(), faces.indices.len()) {
+            return Ok(None);
+        }
+        let (low, high) = sampled.extent();
+        for k in 0..N {
+            extent[k] = (extent[k].0.min(low[k]), extent[k].1.max(high[k]));
+        }
+    }
+    for e in &mut extent {
+        if e.0 > e.1 {
+            *e = (0.0, 0.0);
+        }
+    }
+    Ok(Some(extent))
+}
+
+#[allow(clippy::too_many_arguments)]
+fn sets<const N: usize>(
+    attributes: &[Attribute<[f32; N]>],
+    semantic: Semantic,
+    mesh: &Mesh,
+    record: &MeshRecord,
+    shown: &[f64],
+    path: &str,
+    failures: &mut Failures,
+    tolerance: impl Fn(&[(f32, f32)]) -> f64,
+) -> Result<Vec<Set>, Error>
+where
+    [f32; N]: Mix,
+{
+    let kind = if semantic == Semantic::Uv {
+        "uv"
+    } else {
+        "colour"
+    };
+    let mut streams = record.streams.iter().filter(|s| s.semantic == semantic);
+    let mut out = Vec::new();
+    for (source, attribute) in attributes.iter().enumerate() {
+        // Incomplete ones are left out by the compiler, with a remark.
+        let Some(extent) = look(attribute, mesh, shown)? else {
+            continue;
+        };
+        let Some(stream) = streams.next().filter(|s| s.name == attribute.name) else {
+            failures.add(path, None, || {
+                format!(
+                    "{kind} set {:?} is not in the file, or not in its place",
+                    attribute.name
+                )
+            });
+            return Ok(out);
+        };
+        let own = tolerance(&extent);
+        if stream.tolerance > own * (1.0 + 1e-9) {
+            failures.add(path, None, || {
+                format!(
+                    "the file allows {kind} set {:?} to be {} off, {own} follows from what was asked for",
+                    attribute.name, stream.tolerance
+                )
+            });
+        }
+        out.push(Set {
+            source,
+            set: stream.set,
+            tolerance: own.min(stream.tolerance),
+            changes: stream.animated || !is_constant(attribute),
+        });
+    }
+    if let Some(stream) = streams.next() {
+        failures.add(path, None, || {
+            format!(
+                "the file has the {kind} set {:?}, the source has none in its place",
+                stream.name
+            )
+        });
+    }
+    Ok(out)
+}

@@ -1,0 +1,207 @@
+//! Normals, uvs and colours of a mesh in one frame, whichever way vertices and corners were matched.
+
+use crate::scene::frames::error;
+use crate::verify::attribute::{self, Sampled};
+use crate::verify::channels::{Normals, normal_limit};
+use crate::verify::frames::{Decoded, Found, Source, Unit, Worker, fail, vector};
+use crate::verify::polygons::{NONE, Polygons};
+use crate::verify::report::{Stats, beyond, larger};
+use crate::verify::survey::turn_normal;
+use glam::{DMat4, DVec3};
+use meshreel::record::Semantic;
+use meshreel_scene::{Attribute, Error, sample};
+
+/// What is compared with what.
+pub(crate) struct Attributes<'b> {
+    pub worker: &'b Worker<'b>,
+    pub unit: &'b Unit,
+    pub frame: usize,
+    pub source: &'b Source<'b>,
+    pub decoded: &'b Decoded<'b>,
+    pub polygons: &'b Polygons,
+    /// Smoothing group per corner, and how many, where normals are computed.
+    pub groups: &'b (Vec<u32>, usize),
+}
+
+/// Goes through all pairs of vertex and corner and gives the largest difference and its vertex.
+pub(crate) type Match<'m> =
+    dyn FnMut(f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
+
+impl Attributes<'_> {
+    /// Compares all channels that can have changed. `find` goes through the pairs.
+    pub fn compare(
+        &self,
+        visible: &[usize],
+        found: &mut Found,
+        find: &mut Match<'_>,
+    ) -> Result<(), Error> {
+        let channels = &self.unit.channels;
+        if let Some(normals) = channels.normals
+            && self.is_due(self.normals_change(normals))
+        {
+            let limit = normal_limit(self.worker.plan.asked);
+            let worst = self.normals(normals, visible[0], limit, find)?;
+            self.note(visible, found, worst, limit, "normal", "°", |s| {
+                &mut s.normal
+            });
+        }
+        let vertices = self.decoded.view.vertex_count();
+        for set in &channels.uvs {
+            if self.is_due(set.changes) {
+                let mut values = vec![0.0; 2 * vertices];
+                self.decoded
+                    .view
+                    .uvs_into(set.set, &mut values)
+                    .map_err(error)?;
+                let right = self.sample(&self.source.mesh.uvs[set.source])?;
+                let distance = |d: [f64; 2]| (d[0] * d[0] + d[1] * d[1]).sqrt();
+                let worst = self.values(&right, &values, set.tolerance, find, distance);
+                self.note(visible, found, worst, set.tolerance, "uv", "", |s| {
+                    &mut s.uv
+                });
+            }
+        }
+        for set in &channels.colours {
+            if self.is_due(set.changes) {
+                let mut values = vec![0.0; 4 * vertices];
+                self.decoded
+                    .view
+                    .colours_into(set.set, &mut values)
+                    .map_err(error)?;
+                let right = self.sample(&self.source.mesh.colours[set.source])?;
+                let largest = |d: [f64; 4]| d.into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+                let worst = self.values(&right, &values, set.tolerance, find, largest);
+                self.note(visible, found, worst, set.tolerance, "colour", "", |s| {
+                    &mut s.colour
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What never changes is compared once. Nearest points are found anew in each frame, so there nothing is skipped.
+    fn is_due(&self, changes: bool) -> bool {
+        changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
+    }
+
+    fn normals_change(&self, normals: Normals) -> bool {
+        let mesh = self.source.mesh;
+        let source = match (normals, &mesh.normals) {
+            (Normals::Source, Some(own)) => !attribute::is_constant(own),
+            _ => !mesh.positions.is_constant(),
+        };
+        let stream = self
+            .decoded
+            .view
+            .record()
+            .streams
+            .iter()
+            .any(|s| s.animated && matches!(s.semantic, Semantic::Normal | Semantic::QTangent));
+        source || stream || self.unit.baked
+    }
+
+    fn sample<const N: usize>(&self, attribute: &Attribute<[f32; N]>) -> Result<Sampled<N>, Error>
+    where
+        [f32; N]: sample::Mix,
+    {
+        Sampled::read(attribute, self.source.mesh, self.source.time)
+    }
+
+    fn values<const N: usize>(
+        &self,
+        right: &Sampled<N>,
+        values: &[f32],
+        limit: f64,
+        find: &mut Match<'_>,
+        measure: impl Fn([f64; N]) -> f64,
+    ) -> Option<(f64, u32)>
+    where
+        [f32; N]: sample::Mix,
+    {
+        find(limit, &|vertex, corner| {
+            let (face, point) = self.place(corner);
+            let right = right.at(corner, face, point)?;
+            Some(measure(std::array::from_fn(|k| {
+                f64::from(values[N * vertex as usize + k]) - f64::from(right[k])
+            })))
+        })
+    }
+
+    fn normals(
+        &self,
+        normals: Normals,
+        placement: usize,
+        limit: f64,
+        find: &mut Match<'_>,
+    ) -> Result<Option<(f64, u32)>, Error> {
+        let mut values = vec![0.0; 3 * self.decoded.view.vertex_count()];
+        self.decoded.view.normals_into(&mut values).map_err(error)?;
+        let plan = self.worker.plan;
+        let matrix: Option<DMat4> = self
+            .unit
+            .baked
+            .then(|| self.worker.world.matrix[plan.survey.placements[placement].placed]);
+        if matrix.is_some_and(|m| !m.is_finite()) {
+            return Ok(None);
+        }
+        // A flat matrix leaves no normal to turn.
+        let turned = |n: DVec3| match &matrix {
+            None => Some(n),
+            Some(m) => turn_normal(m, n),
+        };
+        let difference = |vertex: u32, right: DVec3| {
+            let right = turned(right)?;
+            let got = vector(&values, vertex as usize);
+            Some(got.cross(right).length().atan2(got.dot(right)).to_degrees())
+        };
+        match (normals, &self.source.mesh.normals) {
+            (Normals::Source, Some(attribute)) => {
+                let right = self.sample(attribute)?;
+                Ok(find(limit, &|vertex, corner| {
+                    let (face, point) = self.place(corner);
+                    let n = right.at(corner, face, point)?;
+                    difference(vertex, DVec3::from_array(n.map(f64::from)).try_normalize()?)
+                }))
+            }
+            _ => {
+                let computed =
+                    self.polygons
+                        .normals(&self.source.points, &self.groups.0, self.groups.1);
+                Ok(find(limit, &|vertex, corner| {
+                    let group = self.groups.0[corner as usize];
+                    difference(vertex, (*computed.get(group as usize)?)?)
+                }))
+            }
+        }
+    }
+
+    /// Face and point of a corner.
+    fn place(&self, corner: u32) -> (u32, u32) {
+        let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
+        (get(&self.polygons.face), get(&self.polygons.point))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn note(
+        &self,
+        visible: &[usize],
+        found: &mut Found,
+        worst: Option<(f64, u32)>,
+        limit: f64,
+        what: &str,
+        unit: &str,
+        slot: impl Fn(&mut Stats) -> &mut Option<f64>,
+    ) {
+        let Some((worst, vertex)) = worst else { return };
+        for &p in visible {
+            let slot = slot(&mut found.stats[p]);
+            *slot = larger(*slot, Some(worst));
+            if beyond(worst, limit) {
+                let what = format!(
+                    "{what} of vertex {vertex} is {worst}{unit} off, {limit}{unit} is allowed"
+                );
+                fail(self.worker.plan, found, p, self.frame, what);
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! A mesh with a source map: every vertex knows its point, every triangle its face, so everything is compared one to one.
+
+use crate::verify::polygons::{NONE, Polygon, Polygons};
+use crate::verify::report::Failures;
+use meshreel::SourceMap;
+use meshreel::record::MeshRecord;
+use std::collections::HashMap;
+
+/// What follows from map and faces alone.
+pub(crate) struct Exact {
+    pub vertex_point: Vec<u32>,
+    pub polygons: Polygons,
+    /// Smoothing group per corner, and how many, where normals are computed.
+    pub groups: (Vec<u32>, usize),
+    /// Vertices with the corners and faces whose attributes they must have.
+    pub pairs: Vec<Pair>,
+    /// Vertices whose position must be bit-equal to an earlier one's.
+    pub weld: Vec<(u32, u32)>,
+}
+
+/// A vertex stands for a corner of a face.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pair {
+    pub vertex: u32,
+    pub corner: u32,
+    pub face: u32,
+}
+
+/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world space).
+/// None where the map is so wrong that nothing more can be compared.
+pub(crate) fn build(
+    map: SourceMap,
+    indices: &[u32],
+    polygons: Polygons,
+    corners: usize,
+    weld: &[(u32, u32)],
+    flip: bool,
+    fail: &mut dyn FnMut(String),
+) -> Option<Exact> {
+    let sizes = [
+        ("points", map.points as usize, polygons.points),
+        ("corners", map.corners as usize, corners),
+        ("faces", map.faces as usize, polygons.total),
+    ];
+    for (what, stored, source) in sizes {
+        if stored != source {
+            fail(format!(
+                "the file is made from {stored} {what}, the source has {source}"
+            ));
+            return None;
+        }
+    }
+    if map
+        .vertex_point
+        .iter()
+        .any(|&p| p as usize >= polygons.points)
+        || indices
+            .iter()
+            .any(|&v| v as usize >= map.vertex_point.len())
+        || indices.len() != 3 * map.triangle_face.len()
+    {
+        fail("its source map does not fit its vertices and triangles".into());
+        return None;
+    }
+    let mut missing = vec![true; polygons.points];
+    map.vertex_point
+        .iter()
+        .for_each(|&p| missing[p as usize] = false);
+    let count = missing.iter().filter(|m| **m).count();
+    if count > 0 {
+        let first = missing.iter().position(|m| *m).unwrap_or(0);
+        fail(format!(
+            "{count} points of the source have no vertex, point {first} first"
+        ));
+    }
+    let pairs = faces(&map, indices, &polygons, flip, fail);
+    Some(Exact {
+        weld: vertex_weld(&map.vertex_point, weld),
+        vertex_point: map.vertex_point,
+        polygons,
+        groups: (Vec::new(), 0),
+        pairs,
+    })
+}
+
+/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right way round.
+fn faces(
+    map: &SourceMap,
+    indices: &[u32],
+    polygons: &Polygons,
+    flip: bool,
+    fail: &mut dyn FnMut(String),
+) -> Vec<Pair> {
+    let mut by_face: Vec<u32> = (0..map.triangle_face.len() as u32).collect();
+    by_face.sort_by_key(|&t| map.triangle_face[t as usize]);
+    let face_of = |t: u32| map.triangle_face[t as usize];
+    let turn = if flip { -polygons.turn } else { polygons.turn };
+    let (mut wrong, mut first) = (0u64, None);
+    let mut pairs = Vec::with_capacity(indices.len());
+    let mut at = 0;
+    let mut known = 0;
+    for face in &polygons.faces {
+        // Triangles of faces that cannot be used, or do not exist.
+        while by_face.get(at).is_some_and(|&t| face_of(t) < face.number) {
+            at += 1;
+        }
+        let begin = at;
+        while by_face.get(at).is_some_and(|&t| face_of(t) == face.number) {
+            at += 1;
+        }
+        let triangles = &by_face[begin..at];
+        known += triangles.len();
+        let corner = CornerOf::new(polygons, face);
+        let mut good = triangles.len() == face.count as usize - 2;
+        let mut edges: Vec<(u32, u32, i32)> = Vec::new();
+        for &t in triangles {
+            let v: [u32; 3] = std::array::from_fn(|k| indices[3 * t as usize + k]);
+            let p = v.map(|v| map.vertex_point[v as usize]);
+            for k in 0..3 {
+                edges.push(directed(p[k], p[(k + 1) % 3], 1));
+                match corner.find(p[k], map.vertex_corner[v[k] as usize]) {
+                    Some(corner) => pairs.push(Pair {
+                        vertex: v[k],
+                        corner,
+                        face: face.number,
+                    }),
+                    None => good = false,
+                }
+            }
+        }
+        let points = &polygons.point[face.corners()];
+        for (k, &p) in points.iter().enumerate() {
+            edges.push(directed(
+                p,
+                points[(k + 1) % points.len()],
+                -i32::from(turn),
+            ));
+        }
+        edges.sort_unstable();
+        good &= edges
+            .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+            .all(|same| same[0].0 == same[0].1 || same.iter().map(|e| e.2).sum::<i32>() == 0);
+        if !good {
+            wrong += 1;
+            first = first.or(Some((face.number, triangles.len(), face.count)));
+        }
+    }
+    if let Some((number, triangles, count)) = first {
+        fail(format!(
+            "{wrong} faces are not what the source has; first face {number} with {count} corners, which has {triangles} triangles"
+        ));
+    }
+    if known < map.triangle_face.len() {
+        let extra = map.triangle_face.len() - known;
+        fail(format!(
+            "{extra} triangles belong to no usable face of the source"
+        ));
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+fn directed(a: u32, b: u32, sign: i32) -> (u32, u32, i32) {
+    if a <= b { (a, b, sign) } else { (b, a, -sign) }
+}
+
+/// Finds the corner of a face at a point.
+struct CornerOf<'a> {
+    polygons: &'a Polygons,
+    face: &'a Polygon,
+    /// For faces that are too large to be looked through.
+    large: Option<HashMap<u32, u32>>,
+}
+
+impl<'a> CornerOf<'a> {
+    fn new(polygons: &'a Polygons, face: &'a Polygon) -> CornerOf<'a> {
+        let corners = || face.corners().rev().map(|c| (polygons.point[c], c as u32));
+        let large = (face.count > 32).then(|| corners().collect());
+        CornerOf {
+            polygons,
+            face,
+            large,
+        }
+    }
+
+    /// `hint` is the corner that the map names: it decides where a face has a point twice.
+    fn find(&self, point: u32, hint: u32) -> Option<u32> {
+        let range = self.face.corners();
+        if range.contains(&(hint as usize)) && self.polygons.point[hint as usize] == point {
+            return Some(hint);
+        }
+        match &self.large {
+            Some(corners) => corners.get(&point).copied(),
+            None => range
+                .into_iter()
+                .find(|&c| self.polygons.point[c] == point)
+                .map(|c| c as u32),
+        }
+    }
+}
+
+/// Vertices of one point, and of points that are one in all frames.
+fn vertex_weld(vertex_point: &[u32], weld: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let points = vertex_point.iter().max().map_or(0, |&p| p as usize + 1);
+    let mut class: Vec<u32> = (0..points as u32).collect();
+    for &(point, earlier) in weld.iter().filter(|(point, _)| (*point as usize) < points) {
+        class[point as usize] = earlier;
+    }
+    let mut first = vec![NONE; points];
+    let mut out = Vec::new();
+    for (v, &point) in vertex_point.iter().enumerate() {
+        let slot = &mut first[class[point as usize] as usize];
+        match *slot {
+            NONE => *slot = v as u32,
+            earlier => out.push((v as u32, earlier)),
+        }
+    }
+    out
+}
+
+/// Materials by the source's face sets: the first set that has a face wins; faces in none have no name.
+pub(crate) fn materials(
+    record: &MeshRecord,
+    triangle_face: &[u32],
+    sets: &[(String, Vec<i32>)],
+    faces: usize,
+    path: &str,
+    failures: &mut Failures,
+) {
+    let mut set_of = vec![NONE; faces];
+    for (number, (_, members)) in sets.iter().enumerate() {
+        for &face in members {
+            if let Some(slot) = usize::try_from(face).ok().and_then(|f| set_of.get_mut(f))
+                && *slot == NONE
+            {
+                *slot = number as u32;
+            }
+        }
+    }
+    let (mut wrong, mut seen) = (0u64, 0usize);
+    let mut example = None;
+    for material in &record.materials {
+        let (first, count) = (material.first as usize / 3, material.count as usize / 3);
+        for t in first..first + count {
+            seen += 1;
+            let set = triangle_face
+                .get(t)
+                .and_then(|&f| set_of.get(f as usize))
+                .copied();
+            let name = set
+                .and_then(|s| sets.get(s as usize))
+                .map_or("", |s| s.0.as_str());
+            if name != material.name {
+                wrong += 1;
+                example = example.or(Some((material.name.clone(), name.to_owned())));
+            }
+        }
+        let number = sets.iter().position(|s| s.0 == material.name);
+        let id = first_number(&material.name).or(number.map(|n| n as u32));
+        if let Some(id) = id.filter(|id| *id != material.id) {
+            failures.add(path, None, || {
+                format!(
+                    "material {:?} has id {}, {id} is right",
+                    material.name, material.id
+                )
+            });
+        }
+    }
+    if let Some((has, right)) = example {
+        failures.add(path, None, || {
+            format!(
+                "{wrong} triangles have the wrong material, such as {has:?} instead of {right:?}"
+            )
+        });
+    }
+    if seen != triangle_face.len() {
+        failures.add(path, None, || {
+            format!(
+                "its materials cover {seen} triangles of {}",
+                triangle_face.len()
+            )
+        });
+    }
+}
+
+/// The first decimal number in a name.
+fn first_number(name: &str) -> Option<u32> {
+    let digits = name
+        .split(|c: char| !c.is_ascii_digit())
+        .find(|part| !part.is_empty())?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_scene::{Winding, sample::Faces};
+
+    /// A pentagon and a triangle that share points 1 and 2, clockwise.
+    fn source() -> Polygons {
+        let raw = Faces {
+            counts: vec![5, 3],
+            indices: vec![0, 1, 2, 3, 4, 2, 1, 5],
+        };
+        Polygons::new(&raw, 6, Winding::Clockwise)
+    }
+
+    fn map() -> (SourceMap, Vec<u32>) {
+        let map = SourceMap {
+            points: 6,
+            corners: 8,
+            faces: 2,
+            vertex_point: vec![0, 1, 2, 3, 4, 5, 1],
+            vertex_corner: vec![0, 1, 2, 3, 4, 7, 6],
+            triangle_face: vec![0, 0, 0, 1],
+        };
+        (map, vec![0, 2, 1, 0, 3, 2, 0, 4, 3, 6, 2, 5])
+    }
+
+    fn problems(map: SourceMap, indices: &[u32], flip: bool) -> Vec<String> {
+        let mut list = Vec::new();
+        let mut fail = |what| list.push(what);
+        build(map, indices, source(), 8, &[(4, 0)], flip, &mut fail);
+        list
+    }
+
+    #[test]
+    fn a_right_mesh_passes() {
+        let (good, indices) = map();
+        let mut fail = |what| panic!("{what}");
+        let exact = build(good, &indices, source(), 8, &[(4, 0)], false, &mut fail).unwrap();
+        // Vertex 2 stands for two corners; points 4 and 0 are welded, and so are the two vertices of point 1.
+        assert_eq!(exact.pairs.len(), 8);
+        assert_eq!(exact.weld, [(4, 0), (6, 1)]);
+    }
+
+    #[test]
+    fn wrong_faces_are_found() {
+        let (good, indices) = map();
+        assert!(problems(good.clone(), &indices, true)[0].contains("2 faces"));
+        let mut turned = indices.clone();
+        turned.swap(9, 10);
+        assert!(problems(good.clone(), &turned, false)[0].contains("first face 1"));
+        let mut other = indices.clone();
+        other[1] = 3;
+        assert!(problems(good.clone(), &other, false)[0].contains("first face 0"));
+        let mut missing = good.clone();
+        missing.triangle_face.remove(2);
+        let mut fewer = indices.clone();
+        fewer.drain(6..9);
+        assert!(problems(missing, &fewer, false)[0].contains("has 2 triangles"));
+        let mut strange = good.clone();
+        strange.triangle_face[3] = 9;
+        assert!(problems(strange, &indices, false)[1].contains("no usable face"));
+        let mut fewer_points = good.clone();
+        fewer_points.vertex_point[5] = 4;
+        assert!(problems(fewer_points, &indices, false)[0].contains("point 5"));
+        let mut wild = good.clone();
+        wild.vertex_point[5] = 400;
+        assert_eq!(problems(wild, &indices, false).len(), 1);
+        let mut sizes = good;
+        sizes.faces = 3;
+        assert!(problems(sizes, &indices, false)[0].contains("3 faces, the source has 2"));
+    }
+}

@@ -1,0 +1,469 @@
+//! Second pass: every frame decoded and compared.
+
+use crate::scene::frames::error;
+use crate::verify::asked::Asked;
+use crate::verify::channels::{Channels, Normals};
+use crate::verify::compare::Attributes;
+use crate::verify::exact::Exact;
+use crate::verify::nearest::Pairing;
+use crate::verify::polygons::{Polygons, usable};
+use crate::verify::report::{Failures, Stats, beyond};
+use crate::verify::survey::{Survey, apply};
+use glam::DVec3;
+use meshreel::format::FrameKind;
+use meshreel::{FrameDecoder, MeshView, Reel};
+use meshreel_scene::{Error, Mesh, MeshId, sample, sample::World};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// All that is needed to compare a frame.
+pub(crate) struct Plan<'a> {
+    pub survey: &'a Survey<'a>,
+    pub reel: &'a Reel,
+    pub asked: &'a Asked,
+    /// Frame of the source for each frame of the file.
+    pub frames: Vec<Option<usize>>,
+    /// Per placement where it is in the file.
+    pub shows: Vec<Option<Show>>,
+    pub units: Vec<Unit>,
+}
+
+/// Where a placement is in the file.
+pub(crate) struct Show {
+    pub node: usize,
+    pub record: usize,
+    pub baked: bool,
+    /// Allowed distance: what the file promises, or less where that is too much.
+    pub tolerance: f64,
+    /// Index into [`Plan::units`].
+    pub unit: usize,
+}
+
+/// A mesh of the file that stands for a mesh of the source.
+pub(crate) struct Unit {
+    pub record: usize,
+    pub mesh: MeshId,
+    pub placements: Vec<usize>,
+    /// Frames of the file in which one of them is visible.
+    pub shown: Vec<usize>,
+    /// First frame in which anything shows the mesh of the file.
+    pub first: usize,
+    /// Vertices are in world space.
+    pub baked: bool,
+    /// … and mirrored there, so that triangles turn the other way.
+    pub flip: bool,
+    /// Already known to be wrong; nothing more is compared.
+    pub hopeless: bool,
+    pub channels: Channels,
+    /// The source's faces at `first`.
+    pub faces: sample::Faces,
+    /// Through the source map; none: nearest points.
+    pub exact: Option<Exact>,
+}
+
+/// Frames of one job, at least; more where index frames are further apart.
+const RUN: usize = 16;
+
+/// Bytes of decoders that may be at work at once.
+const DECODERS: u64 = 1 << 30;
+
+impl Plan<'_> {
+    /// Compares all frames. Memory is bounded by the number of jobs at work, not by the length of the animation.
+    pub fn run(
+        &self,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(Vec<Stats>, Failures), Error> {
+        let mut stats = vec![Stats::default(); self.shows.len()];
+        let mut failures = Failures::default();
+        let jobs = self.jobs();
+        let workers = Mutex::new(Vec::new());
+        let threads = rayon::current_num_threads() as u64;
+        let at_once = (DECODERS / self.reel.memory().max(1)).clamp(1, threads) as usize;
+        let done = AtomicU64::new(0);
+        let total = self.reel.frame_count() as u64;
+        progress(0, total);
+        for window in jobs.chunks(at_once) {
+            let results: Vec<Result<Found, Error>> = window
+                .par_iter()
+                .map(|job| {
+                    let idle = workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let mut worker = match idle {
+                        Some(worker) => worker,
+                        None => Worker::new(self)?,
+                    };
+                    let mut found = Found {
+                        stats: vec![Stats::default(); self.shows.len()],
+                        failures: Failures::default(),
+                    };
+                    for frame in job.clone() {
+                        worker.frame(frame, &mut found)?;
+                        progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    }
+                    workers
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(worker);
+                    Ok(found)
+                })
+                .collect();
+            // In the order of frames, so that sums and sentences do not depend on threads.
+            for found in results {
+                let found = found?;
+                stats
+                    .iter_mut()
+                    .zip(&found.stats)
+                    .for_each(|(all, part)| all.append(part));
+                failures.append(found.failures);
+            }
+        }
+        Ok((stats, failures))
+    }
+
+    /// Runs of frames that begin at index frames.
+    fn jobs(&self) -> Vec<Range<usize>> {
+        let count = self.reel.frame_count();
+        let mut jobs = Vec::new();
+        let mut begin = 0;
+        for frame in 1..=count {
+            let cut = frame == count
+                || frame - begin >= RUN && self.reel.frame_kind(frame) == FrameKind::Index;
+            if cut {
+                jobs.push(begin..frame);
+                begin = frame;
+            }
+        }
+        jobs
+    }
+}
+
+pub(crate) struct Found {
+    pub stats: Vec<Stats>,
+    pub failures: Failures,
+}
+
+/// One thread's decoder and source.
+pub(crate) struct Worker<'a> {
+    pub plan: &'a Plan<'a>,
+    decoder: FrameDecoder,
+    pub world: World<'a>,
+}
+
+/// A mesh of the source in one frame.
+pub(crate) struct Source<'a> {
+    pub mesh: &'a Mesh,
+    pub time: f64,
+    pub points: Cow<'a, [[f32; 3]]>,
+}
+
+/// A mesh of the file in one frame.
+pub(crate) struct Decoded<'a> {
+    pub view: MeshView<'a>,
+    positions: Vec<f32>,
+}
+
+impl Decoded<'_> {
+    fn position(&self, v: usize) -> DVec3 {
+        vector(&self.positions, v)
+    }
+}
+
+pub(crate) fn vector(list: &[f32], v: usize) -> DVec3 {
+    let [x, y, z] = [0, 1, 2].map(|k| f64::from(list[3 * v + k]));
+    DVec3::new(x, y, z)
+}
+
+impl<'a> Worker<'a> {
+    fn new(plan: &'a Plan<'a>) -> Result<Worker<'a>, Error> {
+        Ok(Worker {
+            plan,
+            decoder: FrameDecoder::new(plan.reel).map_err(error)?,
+            world: World::new(plan.survey.scene, &plan.survey.placed)?,
+        })
+    }
+
+    fn frame(&mut self, frame: usize, found: &mut Found) -> Result<(), Error> {
+        self.decoder.decode(frame).map_err(error)?;
+        let plan = self.plan;
+        let Some(expected) = plan.frames[frame] else {
+            return Ok(());
+        };
+        let time = plan.survey.times[expected];
+        self.world.evaluate(time)?;
+        for unit in &plan.units {
+            let mut visible = Vec::new();
+            for &p in &unit.placements {
+                let Some(show) = &plan.shows[p] else { continue };
+                let shown = self.decoder.visible(show.node);
+                match (plan.survey.placements[p].visible.get(expected), shown) {
+                    (true, true) => visible.push(p),
+                    (false, false) => {}
+                    (true, false) => {
+                        let mesh = &plan.survey.scene.meshes[unit.mesh];
+                        let mut points = Vec::new();
+                        sample::positions_at(mesh, time, &mut points)?;
+                        if !points.is_empty() {
+                            fail(
+                                plan,
+                                found,
+                                p,
+                                frame,
+                                "is hidden, but visible in the source".into(),
+                            );
+                        }
+                    }
+                    (false, true) => {
+                        if self.decoder.mesh(unit.record).vertex_count() > 0 {
+                            fail(
+                                plan,
+                                found,
+                                p,
+                                frame,
+                                "is shown, but hidden in the source".into(),
+                            );
+                        }
+                    }
+                }
+            }
+            if !visible.is_empty() && !unit.hopeless {
+                self.unit(unit, &visible, frame, time, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares one mesh, at all places where it is visible.
+    fn unit(
+        &self,
+        unit: &Unit,
+        visible: &[usize],
+        frame: usize,
+        time: f64,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let plan = self.plan;
+        let mesh = &plan.survey.scene.meshes[unit.mesh];
+        let constant = plan.survey.meshes[unit.mesh]
+            .as_ref()
+            .and_then(|f| f.constant.as_deref());
+        let points = match constant {
+            Some(points) => Cow::Borrowed(points),
+            None => {
+                let mut points = Vec::new();
+                sample::positions_at(mesh, time, &mut points)?;
+                Cow::Owned(points)
+            }
+        };
+        let source = Source { mesh, time, points };
+        let view = self.decoder.mesh(unit.record);
+        let mut positions = vec![0.0; 3 * view.vertex_count()];
+        view.positions_into(&mut positions).map_err(error)?;
+        let decoded = Decoded { view, positions };
+        for &p in visible {
+            found.stats[p].frames += 1;
+            found.stats[p].vertices = decoded.view.vertex_count();
+        }
+        match &unit.exact {
+            Some(exact) => self.exact(unit, exact, visible, frame, &source, &decoded, found),
+            None => self.nearest(unit, visible, frame, &source, &decoded, found),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn exact(
+        &self,
+        unit: &Unit,
+        exact: &Exact,
+        visible: &[usize],
+        frame: usize,
+        source: &Source<'_>,
+        decoded: &Decoded<'_>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let plan = self.plan;
+        let here = visible[0];
+        if source.points.len() != exact.polygons.points {
+            let what = format!(
+                "{} points where the file has {}: a mesh that changes like this cannot be kept by its method",
+                source.points.len(),
+                exact.polygons.points
+            );
+            fail(plan, found, here, frame, what);
+            return Ok(());
+        }
+        if frame != unit.first
+            && !(source.mesh.face_counts.is_constant() && source.mesh.face_indices.is_constant())
+        {
+            let mut faces = sample::Faces::default();
+            sample::faces_at(source.mesh, source.time, &mut faces)?;
+            if faces != unit.faces {
+                fail(
+                    plan,
+                    found,
+                    here,
+                    frame,
+                    "the faces of the source have changed, the file's have not".into(),
+                );
+                return Ok(());
+            }
+        }
+        let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
+        let cracks = exact
+            .weld
+            .iter()
+            .filter(|(v, earlier)| bits(*v) != bits(*earlier));
+        if let Some((v, earlier)) = cracks.clone().next() {
+            let what = format!(
+                "{} vertices have left points they belong to, such as vertex {v} of point {} and vertex {earlier} of point {}",
+                cracks.count(),
+                exact.vertex_point[*v as usize],
+                exact.vertex_point[*earlier as usize]
+            );
+            fail(plan, found, here, frame, what);
+        }
+        for &p in visible {
+            let Some(show) = &plan.shows[p] else { continue };
+            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
+            if !matrix.is_finite() {
+                continue;
+            }
+            let world = self.decoder.world(show.node);
+            let stats = &mut found.stats[p];
+            let (mut worst, mut at) = (0.0f64, 0);
+            for (v, &point) in exact.vertex_point.iter().enumerate() {
+                let from = source.points[point as usize];
+                if !usable(from) {
+                    continue;
+                }
+                let right = matrix.transform_point3(DVec3::from_array(from.map(f64::from)));
+                let distance = (apply(&world, decoded.position(v)) - right).length();
+                stats.distance(distance);
+                if beyond(distance, worst) {
+                    (worst, at) = (distance, v);
+                }
+            }
+            if beyond(worst, show.tolerance) {
+                let what = format!(
+                    "vertex {at}, point {} of the source, is {worst:e} off, {:e} is allowed",
+                    exact.vertex_point[at], show.tolerance
+                );
+                fail(plan, found, p, frame, what);
+            }
+        }
+        let polygons = &exact.polygons;
+        let attributes = Attributes {
+            worker: self,
+            unit,
+            frame,
+            source,
+            decoded,
+            polygons,
+            groups: &exact.groups,
+        };
+        attributes.compare(visible, found, &mut |_, difference| {
+            let mut worst: Option<(f64, u32)> = None;
+            for pair in &exact.pairs {
+                if let Some(d) = difference(pair.vertex, pair.corner)
+                    && worst.is_none_or(|(w, _)| beyond(d, w))
+                {
+                    worst = Some((d, pair.vertex));
+                }
+            }
+            worst
+        })
+    }
+
+    fn nearest(
+        &self,
+        unit: &Unit,
+        visible: &[usize],
+        frame: usize,
+        source: &Source<'_>,
+        decoded: &Decoded<'_>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let plan = self.plan;
+        let mut faces = sample::Faces::default();
+        sample::faces_at(source.mesh, source.time, &mut faces)?;
+        let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
+        let indices = decoded.view.indices();
+        let all_usable = source.points.iter().all(|p| usable(*p));
+        let groups = match unit.channels.normals {
+            Some(Normals::Computed) => polygons.groups(&source.points, plan.asked.smooth_angle),
+            _ => (Vec::new(), 0),
+        };
+        for &p in visible {
+            let Some(show) = &plan.shows[p] else { continue };
+            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
+            if !matrix.is_finite() {
+                continue;
+            }
+            let world = self.decoder.world(show.node);
+            let right: Vec<[f64; 3]> = source
+                .points
+                .iter()
+                .map(|&q| match usable(q) {
+                    true => matrix
+                        .transform_point3(DVec3::from_array(q.map(f64::from)))
+                        .to_array(),
+                    false => [f64::NAN; 3],
+                })
+                .collect();
+            let got: Vec<[f64; 3]> = (0..decoded.view.vertex_count())
+                .map(|v| apply(&world, decoded.position(v)).to_array())
+                .collect();
+            let pairing = Pairing::new(&right, &got, &polygons, show.tolerance);
+            let [there, back] = pairing.distances();
+            // Points that are not usable have vertices somewhere; what those are near to says nothing.
+            let ways = [("vertex", there), ("point", back)];
+            for (what, way) in &ways[usize::from(!all_usable)..] {
+                let stats = &mut found.stats[p];
+                stats.count += way.count;
+                stats.squares += way.squares;
+                stats.max = stats.max.max(way.max);
+                if way.alone > 0 {
+                    let what = format!("nothing to compare {} {what} positions with", way.alone);
+                    fail(plan, found, p, frame, what);
+                } else if beyond(way.max, show.tolerance) {
+                    let what = format!(
+                        "{what} {} is {:e} from the nearest, {:e} is allowed",
+                        way.at, way.max, show.tolerance
+                    );
+                    fail(plan, found, p, frame, what);
+                }
+            }
+            if all_usable && let Err(what) = pairing.faces(indices, unit.flip) {
+                fail(plan, found, p, frame, what);
+            }
+            let attributes = Attributes {
+                worker: self,
+                unit,
+                frame,
+                source,
+                decoded,
+                polygons: &polygons,
+                groups: &groups,
+            };
+            attributes.compare(&[p], found, &mut |limit, difference| {
+                pairing.attribute(limit, difference)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Records a failure of a placement.
+pub(crate) fn fail(
+    plan: &Plan<'_>,
+    found: &mut Found,
+    placement: usize,
+    frame: usize,
+    what: String,
+) {
+    found.stats[placement].failed = true;
+    found
+        .failures
+        .add(plan.survey.path(placement), Some(frame), || what);
+}

@@ -1,0 +1,338 @@
+//! A mesh without a source map, or with faces that change: vertices are matched with the nearest points, both ways, frame
+//! by frame. Where several points are within the tolerance, any of them will do: ties never fail.
+
+use crate::verify::polygons::{NONE, Polygons};
+use crate::verify::tree::Tree;
+
+/// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what belongs to what.
+const CANDIDATES: usize = 256;
+
+/// Source and decoded mesh of one placement in one frame, in world space.
+pub(crate) struct Pairing<'a> {
+    pub source: &'a [[f64; 3]],
+    pub decoded: &'a [[f64; 3]],
+    source_tree: Tree,
+    decoded_tree: Tree,
+    polygons: &'a Polygons,
+    /// Corners of each point: `corners[first[p]..first[p + 1]]`.
+    first: Vec<u32>,
+    corners: Vec<u32>,
+    tolerance: f64,
+}
+
+/// Largest of the nearest distances, one way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Distances {
+    pub max: f64,
+    /// The vertex or point it belongs to.
+    pub at: u32,
+    pub squares: f64,
+    pub count: u64,
+    /// Vertices or points with nothing to be compared with.
+    pub alone: u64,
+}
+
+impl<'a> Pairing<'a> {
+    /// Points of the source that are not usable are NaN.
+    pub fn new(
+        source: &'a [[f64; 3]],
+        decoded: &'a [[f64; 3]],
+        polygons: &'a Polygons,
+        tolerance: f64,
+    ) -> Pairing<'a> {
+        let mut first = vec![0u32; polygons.points + 1];
+        let used = |p: &&u32| **p != NONE;
+        for &p in polygons.point.iter().filter(used) {
+            first[p as usize + 1] += 1;
+        }
+        for p in 0..polygons.points {
+            first[p + 1] += first[p];
+        }
+        let mut next = first.clone();
+        let mut corners = vec![0; first[polygons.points] as usize];
+        for (c, &p) in polygons.point.iter().enumerate().filter(|(_, p)| used(p)) {
+            corners[next[p as usize] as usize] = c as u32;
+            next[p as usize] += 1;
+        }
+        Pairing {
+            source,
+            decoded,
+            source_tree: Tree::new(source),
+            decoded_tree: Tree::new(decoded),
+            polygons,
+            first,
+            corners,
+            tolerance,
+        }
+    }
+
+    /// From each decoded vertex to the source, and from each point of the source to the decoded mesh.
+    pub fn distances(&self) -> [Distances; 2] {
+        let one_way = |from: &[[f64; 3]], to: &Tree| {
+            let mut out = Distances::default();
+            for (i, p) in from
+                .iter()
+                .enumerate()
+                .filter(|(_, p)| p.iter().all(|v| v.is_finite()))
+            {
+                match to.nearest(*p) {
+                    None => out.alone += 1,
+                    Some((distance, _)) => {
+                        out.count += 1;
+                        out.squares += distance * distance;
+                        if distance > out.max {
+                            (out.max, out.at) = (distance, i as u32);
+                        }
+                    }
+                }
+            }
+            out
+        };
+        [
+            one_way(self.decoded, &self.source_tree),
+            one_way(self.source, &self.decoded_tree),
+        ]
+    }
+
+    /// For each vertex that has a corner of the source within the tolerance the least `difference(vertex, corner)`, or the first
+    /// that is within `limit`; and for each corner likewise. Returns the largest of them, and the vertex.
+    pub fn attribute(
+        &self,
+        limit: f64,
+        difference: impl Fn(u32, u32) -> Option<f64>,
+    ) -> Option<(f64, u32)> {
+        let mut worst: Option<(f64, u32)> = None;
+        let mut note = |best: Option<f64>, undecided: bool, vertex: u32| {
+            if let Some(best) = best.filter(|b| !undecided || *b <= limit)
+                && worst.is_none_or(|(w, _)| best > w)
+            {
+                worst = Some((best, vertex));
+            }
+        };
+        for (v, p) in self.decoded.iter().enumerate() {
+            let mut best = None;
+            let (_, undecided) = self
+                .source_tree
+                .within(*p, self.tolerance, CANDIDATES, |point| {
+                    self.corners_of(point)
+                        .iter()
+                        .any(|&c| better(&mut best, difference(v as u32, c), limit))
+                });
+            note(best, undecided, v as u32);
+        }
+        for &c in &self.corners {
+            let p = self.source[self.polygons.point[c as usize] as usize];
+            if !p.iter().all(|v| v.is_finite()) {
+                continue;
+            }
+            let (mut best, mut nearest) = (None, 0);
+            let (_, undecided) = self
+                .decoded_tree
+                .within(p, self.tolerance, CANDIDATES, |v| {
+                    nearest = v;
+                    better(&mut best, difference(v, c), limit)
+                });
+            note(best, undecided, nearest);
+        }
+        worst
+    }
+
+    /// Compares triangles with faces: each triangle must have its corners in one face of the source, the right way round, each face
+    /// of n corners n − 2 triangles. Err is a sentence.
+    pub fn faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
+        let expected = self.polygons.triangles();
+        if indices.len() != 3 * expected {
+            return Err(format!(
+                "{} triangles where the faces of the source give {expected}",
+                indices.len() / 3
+            ));
+        }
+        let turn = if flip {
+            -self.polygons.turn
+        } else {
+            self.polygons.turn
+        };
+        let mut room = vec![0u32; self.polygons.total];
+        let mut first_corner = vec![(0u32, 0u32); self.polygons.total];
+        for face in &self.polygons.faces {
+            room[face.number as usize] = face.count - 2;
+            first_corner[face.number as usize] = (face.first, face.count);
+        }
+        let mut near: Vec<Option<(Vec<u32>, bool)>> = vec![None; self.decoded.len()];
+        for t in indices.chunks_exact(3) {
+            for &v in t {
+                near[v as usize].get_or_insert_with(|| {
+                    let mut list = Vec::new();
+                    let (_, cut) = self.source_tree.within(
+                        self.decoded[v as usize],
+                        self.tolerance,
+                        CANDIDATES,
+                        |p| {
+                            list.push(p);
+                            false
+                        },
+                    );
+                    (list, cut)
+                });
+            }
+        }
+        let candidates = |v: u32| {
+            near[v as usize]
+                .as_ref()
+                .map_or((&[][..], false), |(l, c)| (l.as_slice(), *c))
+        };
+        let (mut wrong, mut example) = (0u64, 0);
+        for (number, t) in indices.chunks_exact(3).enumerate() {
+            let [(a, cut_a), (b, cut_b), (c, cut_c)] = [t[0], t[1], t[2]].map(candidates);
+            let ties = a.len() > 1 || b.len() > 1 || c.len() > 1;
+            let (mut free, mut any) = (None, false);
+            'search: for &ca in a.iter().flat_map(|&p| self.corners_of(p)) {
+                let face = self.polygons.face[ca as usize];
+                for &cb in b.iter().flat_map(|&p| self.corners_of(p)) {
+                    if cb == ca || self.polygons.face[cb as usize] != face {
+                        continue;
+                    }
+                    for &cc in c.iter().flat_map(|&p| self.corners_of(p)) {
+                        if cc == ca || cc == cb || self.polygons.face[cc as usize] != face {
+                            continue;
+                        }
+                        let (first, count) = first_corner[face as usize];
+                        let from_a = |x: u32| (x - first + count - (ca - first)) % count;
+                        if (from_a(cb) < from_a(cc)) != (turn > 0) {
+                            continue;
+                        }
+                        any = true;
+                        if room[face as usize] > 0 {
+                            free = Some(face);
+                            break 'search;
+                        }
+                    }
+                }
+            }
+            match free {
+                Some(face) => room[face as usize] -= 1,
+                None if cut_a || cut_b || cut_c || any && ties => {}
+                None => {
+                    wrong += 1;
+                    example = if wrong == 1 { number } else { example };
+                }
+            }
+        }
+        match wrong {
+            0 => Ok(()),
+            _ => Err(format!(
+                "{wrong} triangles match no face of the source, triangle {example} first"
+            )),
+        }
+    }
+
+    fn corners_of(&self, point: u32) -> &[u32] {
+        let p = point as usize;
+        &self.corners[self.first[p] as usize..self.first[p + 1] as usize]
+    }
+}
+
+/// Keeps the least difference; true where it is good enough.
+fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
+    if let Some(d) = difference {
+        if best.is_none_or(|b| d < b) {
+            *best = Some(d);
+        }
+        return d <= limit;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_scene::{Winding, sample::Faces};
+
+    /// A pentagon and a triangle, counter-clockwise.
+    fn polygons() -> Polygons {
+        let raw = Faces {
+            counts: vec![5, 3],
+            indices: vec![0, 1, 2, 3, 4, 2, 1, 5],
+        };
+        Polygons::new(&raw, 6, Winding::CounterClockwise)
+    }
+
+    const POINTS: [[f64; 3]; 6] = [
+        [0.0, 0.0, 0.0],
+        [2.0, 0.0, 0.0],
+        [3.0, 2.0, 0.0],
+        [1.0, 3.0, 0.0],
+        [-1.0, 2.0, 0.0],
+        [4.0, 0.0, 0.0],
+    ];
+    // Vertices in another order than the points, slightly off.
+    const ORDER: [u32; 6] = [3, 5, 0, 2, 1, 4];
+
+    fn decoded() -> Vec<[f64; 3]> {
+        ORDER
+            .iter()
+            .map(|&p| POINTS[p as usize].map(|v| v + 1e-4))
+            .collect()
+    }
+
+    fn vertices(points: &[u32]) -> Vec<u32> {
+        let of = |p: &u32| ORDER.iter().position(|q| q == p).unwrap() as u32;
+        points.iter().map(of).collect()
+    }
+
+    #[test]
+    fn right_and_wrong_faces() {
+        let (polygons, decoded) = (polygons(), decoded());
+        let pairing = Pairing::new(&POINTS, &decoded, &polygons, 1e-3);
+        let good = vertices(&[0, 1, 2, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
+        assert_eq!(pairing.faces(&good, false), Ok(()));
+        assert!(
+            pairing
+                .faces(&good, true)
+                .unwrap_err()
+                .contains("4 triangles")
+        );
+        assert!(
+            pairing
+                .faces(&good[..9], false)
+                .unwrap_err()
+                .contains("3 triangles where")
+        );
+        let twice = vertices(&[0, 1, 2, 0, 1, 2, 0, 3, 4, 2, 1, 5, 0, 2, 3]);
+        assert!(
+            pairing.faces(&twice[..12], false).is_ok(),
+            "three triangles of the same face"
+        );
+        let strange = vertices(&[0, 1, 5, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
+        assert!(
+            pairing
+                .faces(&strange, false)
+                .unwrap_err()
+                .contains("triangle 0")
+        );
+        // With a tolerance that holds everything nothing can be told apart.
+        let blurred = Pairing::new(&POINTS, &decoded, &polygons, 100.0);
+        assert_eq!(blurred.faces(&good, false), Ok(()));
+    }
+
+    #[test]
+    fn distances_and_attributes_both_ways() {
+        let (polygons, mut decoded) = (polygons(), decoded());
+        decoded[2][2] = 0.5;
+        let pairing = Pairing::new(&POINTS, &decoded, &polygons, 1e-3);
+        let [there, back] = pairing.distances();
+        assert!((there.max - 0.5).abs() < 1e-3 && there.at == 2);
+        assert!((back.max - 0.5).abs() < 1e-3 && back.at == 0);
+        // Corners 2 and 5 are of one point with different values; either may be the vertex's.
+        let value = |c: u32| f64::from(c);
+        let of = |v: u32| [3.0, 7.0, 0.0, 5.0, 1.0, 4.0][v as usize];
+        let (worst, vertex) = pairing
+            .attribute(0.1, |v, c| Some((of(v) - value(c)).abs()))
+            .unwrap();
+        // Corner 2 has nothing but the vertex that took the value of corner 5, corner 6 likewise.
+        assert!(
+            worst == 5.0 && vertex == 4 || worst == 3.0,
+            "{worst} {vertex}"
+        );
+    }
+}

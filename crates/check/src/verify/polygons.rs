@@ -1,0 +1,276 @@
+//! The source's faces as a checker sees them: which can be used, where their corners are, and smooth normals computed
+//! from them. Written from the definitions again, on purpose: the compiler's code must not be its own judge.
+//!
+//! A face is usable with at least three corners that all name points; one that runs past the corner list ends the list.
+//! Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell normals per face.
+
+use glam::DVec3;
+use meshreel_scene::{Winding, sample::Faces};
+
+/// Usable faces of a mesh at one time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Polygons {
+    /// Number, first corner and number of corners of each usable face, in order.
+    pub faces: Vec<Polygon>,
+    /// Point per corner of the file; [`NONE`] for corners of unusable faces.
+    pub point: Vec<u32>,
+    /// Face number per corner; [`NONE`] likewise.
+    pub face: Vec<u32>,
+    /// Points of the mesh.
+    pub points: usize,
+    /// Faces of the file.
+    pub total: usize,
+    /// The file's winding: +1 counter-clockwise, −1 clockwise.
+    pub turn: i8,
+}
+
+/// One face.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polygon {
+    pub number: u32,
+    pub first: u32,
+    pub count: u32,
+}
+
+/// No point, no face.
+pub(crate) const NONE: u32 = u32::MAX;
+
+impl Polygon {
+    pub fn corners(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+impl Polygons {
+    pub fn new(raw: &Faces, points: usize, winding: Winding) -> Polygons {
+        let corners = raw.indices.len().min(NONE as usize - 1);
+        let mut out = Polygons {
+            point: vec![NONE; raw.indices.len()],
+            face: vec![NONE; raw.indices.len()],
+            points,
+            total: raw.counts.len(),
+            turn: if winding == Winding::Clockwise { -1 } else { 1 },
+            ..Polygons::default()
+        };
+        let mut first = 0usize;
+        for (number, &count) in raw.counts.iter().enumerate() {
+            let count = usize::try_from(count).unwrap_or(0);
+            let Some(end) = first.checked_add(count).filter(|&end| end <= corners) else {
+                break;
+            };
+            let own = &raw.indices[first..end];
+            let names_points = own
+                .iter()
+                .all(|&p| usize::try_from(p).is_ok_and(|p| p < points));
+            if count >= 3 && names_points {
+                for (c, &p) in (first..end).zip(own) {
+                    out.point[c] = p as u32;
+                    out.face[c] = number as u32;
+                }
+                out.faces.push(Polygon {
+                    number: number as u32,
+                    first: first as u32,
+                    count: count as u32,
+                });
+            }
+            first = end;
+        }
+        out
+    }
+
+    /// Triangles that the faces give.
+    pub fn triangles(&self) -> usize {
+        self.faces.iter().map(|f| f.count as usize - 2).sum()
+    }
+
+    /// Smoothing group of each corner: its point, or with a crease angle (degrees) the corners of a point that are
+    /// connected over edges which are less sharp. And the number of groups.
+    pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
+        let Some(angle) = crease.filter(|a| *a < 180.0) else {
+            return (self.point.clone(), self.points);
+        };
+        let limit = angle.max(0.0).to_radians().cos().min(1.0 - 1e-12);
+        let normals: Vec<Option<DVec3>> = self
+            .faces
+            .iter()
+            .map(|f| self.face_normal(positions, f).try_normalize())
+            .collect();
+        // Both points, then the corner at which the edge begins, the one at which it ends, and the face.
+        let mut edges: Vec<(u32, u32, u32, u32, u32)> = Vec::new();
+        for (f, face) in self.faces.iter().enumerate() {
+            let range = face.corners();
+            for c in range.clone() {
+                let d = if c + 1 == range.end {
+                    range.start
+                } else {
+                    c + 1
+                };
+                let (a, b) = (self.point[c], self.point[d]);
+                edges.push((a.min(b), a.max(b), c as u32, d as u32, f as u32));
+            }
+        }
+        edges.sort_unstable();
+        let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
+        for pair in edges.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+            let &[(a, b, c1, d1, f1), (_, _, c2, d2, f2)] = pair else {
+                continue;
+            };
+            if a == b || self.point[c1 as usize] == self.point[c2 as usize] {
+                continue;
+            }
+            let hard = match (normals[f1 as usize], normals[f2 as usize]) {
+                (Some(n), Some(m)) => n.dot(m) < limit,
+                _ => false,
+            };
+            if !hard {
+                join(&mut group, c1, d2);
+                join(&mut group, d1, c2);
+            }
+        }
+        let mut count = 0;
+        let mut number = vec![NONE; self.point.len()];
+        for c in 0..self.point.len() as u32 {
+            if self.point[c as usize] == NONE {
+                continue;
+            }
+            let root = find(&mut group, c) as usize;
+            if number[root] == NONE {
+                number[root] = count;
+                count += 1;
+            }
+            number[c as usize] = number[root];
+        }
+        (number, count as usize)
+    }
+
+    /// Unit normal of each group, pointing outside; none where nothing says which (no area, or a point that is not usable).
+    pub fn normals(
+        &self,
+        positions: &[[f32; 3]],
+        groups: &[u32],
+        count: usize,
+    ) -> Vec<Option<DVec3>> {
+        let mut sums = vec![DVec3::ZERO; count];
+        for face in &self.faces {
+            let normal = self.face_normal(positions, face);
+            let bad = self.point[face.corners()]
+                .iter()
+                .any(|&p| !usable(positions[p as usize]));
+            let Some(unit) = normal.try_normalize().filter(|_| !bad) else {
+                if bad {
+                    for &g in &groups[face.corners()] {
+                        sums[g as usize] = DVec3::NAN;
+                    }
+                }
+                continue;
+            };
+            let n = face.count as usize;
+            let at = |i: usize| place(positions, self.point[face.first as usize + i]);
+            for i in 0..n {
+                let (before, here, after) = (at((i + n - 1) % n), at(i), at((i + 1) % n));
+                let group = groups[face.first as usize + i] as usize;
+                sums[group] += unit * inner_angle(before - here, after - here, unit);
+            }
+        }
+        sums.into_iter()
+            .map(|s| s.try_normalize().map(|n| n * f64::from(self.turn)))
+            .collect()
+    }
+
+    /// Twice the area times the normal, following the file's winding.
+    fn face_normal(&self, positions: &[[f32; 3]], face: &Polygon) -> DVec3 {
+        let points = &self.point[face.corners()];
+        let origin = place(positions, points[0]);
+        points
+            .windows(2)
+            .map(|e| (place(positions, e[0]) - origin).cross(place(positions, e[1]) - origin))
+            .sum()
+    }
+}
+
+/// Coordinates that mean something: finite, and small enough that distances are.
+pub(crate) fn usable(p: [f32; 3]) -> bool {
+    p.iter().all(|v| v.abs() <= 1e18)
+}
+
+/// Angle inside a face with normal `n` between the edges to the corners before and after.
+fn inner_angle(before: DVec3, after: DVec3, n: DVec3) -> f64 {
+    let cross = after.cross(before);
+    let (sine, cosine) = (cross.length(), after.dot(before));
+    let angle = sine.atan2(cosine);
+    let flat = sine <= 1e-9 * (before.length_squared() * after.length_squared()).sqrt();
+    if !flat && cross.dot(n) < 0.0 {
+        std::f64::consts::TAU - angle
+    } else {
+        angle
+    }
+}
+
+fn place(positions: &[[f32; 3]], point: u32) -> DVec3 {
+    DVec3::from_array(positions[point as usize].map(f64::from))
+}
+
+fn find(group: &mut [u32], mut c: u32) -> u32 {
+    while group[c as usize] != c {
+        group[c as usize] = group[group[c as usize] as usize];
+        c = group[c as usize];
+    }
+    c
+}
+
+fn join(group: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (find(group, a), find(group, b));
+    group[a.max(b) as usize] = a.min(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cube() -> (Vec<[f32; 3]>, Faces) {
+        let points = (0..8).map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }));
+        let faces = Faces {
+            counts: vec![4; 6],
+            indices: vec![
+                0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5,
+            ],
+        };
+        (points.collect(), faces)
+    }
+
+    #[test]
+    fn smooth_and_hard_cube() {
+        let (points, raw) = cube();
+        for (winding, sign) in [(Winding::CounterClockwise, 1.0), (Winding::Clockwise, -1.0)] {
+            let polygons = Polygons::new(&raw, 8, winding);
+            assert_eq!(polygons.triangles(), 12);
+            let (groups, count) = polygons.groups(&points, None);
+            assert_eq!(count, 8);
+            for (i, n) in polygons.normals(&points, &groups, count).iter().enumerate() {
+                let expected = place(&points, i as u32).normalize() * sign;
+                assert!((n.unwrap() - expected).length() < 1e-12);
+            }
+            let (groups, count) = polygons.groups(&points, Some(60.0));
+            assert_eq!(count, 24);
+            let normals = polygons.normals(&points, &groups, count);
+            assert!((normals[groups[0] as usize].unwrap() - DVec3::NEG_Z * sign).length() < 1e-12);
+            assert_eq!(polygons.groups(&points, Some(100.0)).1, 8);
+        }
+    }
+
+    #[test]
+    fn unusable_faces_and_points() {
+        let raw = Faces {
+            counts: vec![3, 2, -1, 3, 3, 9],
+            indices: vec![0, 1, 2, 0, 1, 0, 1, 7, 2, 1, 3],
+        };
+        let polygons = Polygons::new(&raw, 4, Winding::CounterClockwise);
+        let numbers: Vec<u32> = polygons.faces.iter().map(|f| f.number).collect();
+        assert_eq!(numbers, [0, 4]);
+        assert_eq!(polygons.face[8..11], [4; 3]);
+        let points = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [f32::NAN; 3]];
+        let (groups, count) = polygons.groups(&points, None);
+        let normals = polygons.normals(&points, &groups, count);
+        assert!(normals[0].is_some() && normals[1].is_none() && normals[3].is_none());
+    }
+}

@@ -1,0 +1,175 @@
+//! What a check found.
+
+use std::fmt;
+
+/// Outcome of [`crate::verify::verify`]. Keys of `verify --json` are the names of these fields.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// Nothing failed.
+    pub ok: bool,
+    /// Frames of the file.
+    pub frames: usize,
+    /// One entry per placed mesh, in the order of the source's tree.
+    pub meshes: Vec<MeshReport>,
+    /// What failed, by frame; the first [`MAX_FAILURES`] of them.
+    pub failures: Vec<Failure>,
+    /// How many failures are not listed.
+    pub more_failures: u64,
+}
+
+/// Failures that are kept as sentences.
+pub const MAX_FAILURES: usize = 200;
+
+/// How vertices found their source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matched {
+    /// By the file's source map.
+    Map,
+    /// By the nearest point.
+    Nearest,
+}
+
+impl Matched {
+    /// "map" or "nearest".
+    pub fn name(self) -> &'static str {
+        match self {
+            Matched::Map => "map",
+            Matched::Nearest => "nearest",
+        }
+    }
+}
+
+/// A placed mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeshReport {
+    /// Path of the object that shows it.
+    pub path: String,
+    /// "static", "soft" or "fluid".
+    pub method: &'static str,
+    /// Vertices; for fluid the most of any frame.
+    pub vertices: usize,
+    /// Frames in which it is visible and was compared.
+    pub frames: usize,
+    /// Largest distance allowed, world units.
+    pub tolerance: f64,
+    /// Largest distance found.
+    pub max_error: f64,
+    /// Root of the mean square of all distances.
+    pub rms_error: f64,
+    /// Largest angle between normals, degrees; none without normals.
+    pub normal_max_deg: Option<f64>,
+    /// Largest distance of uvs; none without.
+    pub uv_max_error: Option<f64>,
+    /// Largest difference of a colour component; none without.
+    pub colour_max_error: Option<f64>,
+    /// How vertices were matched.
+    pub matched: Matched,
+    /// Nothing failed here.
+    pub ok: bool,
+}
+
+/// Something that does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Path of the object; empty where it concerns the file.
+    pub path: String,
+    /// Frame, where it is one of a frame.
+    pub frame: Option<usize>,
+    /// A sentence.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        if let Some(frame) = self.frame {
+            write!(f, "frame {frame}: ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// Failures while they are collected.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures {
+    pub list: Vec<Failure>,
+    pub more: u64,
+}
+
+impl Failures {
+    pub fn add(&mut self, path: &str, frame: Option<usize>, what: impl FnOnce() -> String) {
+        if self.list.len() < MAX_FAILURES {
+            self.list.push(Failure {
+                path: path.to_owned(),
+                frame,
+                what: what(),
+            });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub fn append(&mut self, other: Failures) {
+        self.more += other.more;
+        for failure in other.list {
+            if self.list.len() < MAX_FAILURES {
+                self.list.push(failure);
+            } else {
+                self.more += 1;
+            }
+        }
+    }
+}
+
+/// What is measured of one placed mesh.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Stats {
+    pub frames: usize,
+    pub vertices: usize,
+    pub count: u64,
+    pub squares: f64,
+    pub max: f64,
+    pub normal: Option<f64>,
+    pub uv: Option<f64>,
+    pub colour: Option<f64>,
+    pub failed: bool,
+}
+
+impl Stats {
+    pub fn distance(&mut self, distance: f64) {
+        self.count += 1;
+        self.squares += distance * distance;
+        if beyond(distance, self.max) {
+            self.max = distance;
+        }
+    }
+
+    pub fn append(&mut self, other: &Stats) {
+        self.frames += other.frames;
+        self.vertices = self.vertices.max(other.vertices);
+        self.count += other.count;
+        self.squares += other.squares;
+        if beyond(other.max, self.max) {
+            self.max = other.max;
+        }
+        self.normal = larger(self.normal, other.normal);
+        self.uv = larger(self.uv, other.uv);
+        self.colour = larger(self.colour, other.colour);
+        self.failed |= other.failed;
+    }
+}
+
+/// Above a limit; what is not a number is beyond every limit.
+pub(crate) fn beyond(value: f64, limit: f64) -> bool {
+    value.is_nan() || value > limit
+}
+
+/// The larger of two, where there are any.
+pub(crate) fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if beyond(b, a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}

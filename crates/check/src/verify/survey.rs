@@ -1,0 +1,286 @@
+//! First pass, over the source alone: which meshes are placed where, when they are visible, how large they are, and
+//! hence what tolerance each placement has (HOUSE §8.1), and which points are one in all frames.
+
+use crate::verify::asked::{Asked, Tolerance};
+use crate::verify::attribute::ulp;
+use crate::verify::polygons::usable;
+use glam::{DMat4, DVec3};
+use meshreel_scene::{
+    Error, Mesh, MeshId, Placed, Scene,
+    sample::{self, World, largest_scale},
+};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// The source as it has to come out.
+pub(crate) struct Survey<'a> {
+    pub scene: &'a Scene,
+    pub placed: Vec<Placed>,
+    /// Seconds of each frame.
+    pub times: Vec<f64>,
+    pub placements: Vec<Placement>,
+    /// Per source mesh, where it is placed.
+    pub meshes: Vec<Option<Facts>>,
+}
+
+/// A mesh at a place in the tree.
+pub(crate) struct Placement {
+    /// Index among all placed objects.
+    pub placed: usize,
+    pub mesh: MeshId,
+    pub visible: Bits,
+    /// Largest distance allowed, world units.
+    pub tolerance: f64,
+}
+
+/// One bit per frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub fn new(frames: usize) -> Bits {
+        Bits(vec![0; frames.div_ceil(64)])
+    }
+    pub fn set(&mut self, frame: usize) {
+        self.0[frame / 64] |= 1 << (frame % 64);
+    }
+    pub fn get(&self, frame: usize) -> bool {
+        self.0
+            .get(frame / 64)
+            .is_some_and(|word| word >> (frame % 64) & 1 == 1)
+    }
+    pub fn any(&self) -> bool {
+        self.0.iter().any(|word| *word != 0)
+    }
+}
+
+/// A source mesh over all frames.
+pub(crate) struct Facts {
+    low: [f32; 3],
+    high: [f32; 3],
+    /// Points with an earlier one that is bit-equal in every frame, and that one. Empty where the number of points changes.
+    pub weld: Vec<(u32, u32)>,
+    /// The points, where they never change.
+    pub constant: Option<Vec<[f32; 3]>>,
+}
+
+impl<'a> Survey<'a> {
+    pub fn new(scene: &'a Scene, asked: &Asked) -> Result<Survey<'a>, Error> {
+        let placed = scene.expand()?;
+        let selected: Vec<bool> = placed
+            .iter()
+            .map(|p| {
+                let mesh = scene.nodes[p.node].mesh.map(|m| &scene.meshes[m]);
+                mesh.is_some_and(|m| !m.positions.is_empty()) && asked.selects(&p.path)
+            })
+            .collect();
+        let times = sample::frame_times(scene, &placed, &selected, &asked.frames)?;
+        let mut placements = Vec::new();
+        for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
+            if let Some(mesh) = scene.nodes[place.node].mesh {
+                placements.push(Placement {
+                    placed: i,
+                    mesh,
+                    visible: Bits::new(times.len()),
+                    tolerance: 0.0,
+                });
+            }
+        }
+        let mut used = vec![false; scene.meshes.len()];
+        placements.iter().for_each(|p| used[p.mesh] = true);
+        let meshes = scene
+            .meshes
+            .par_iter()
+            .zip(used)
+            .map(|(mesh, used)| used.then(|| Facts::new(mesh, &times)).transpose())
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut survey = Survey {
+            scene,
+            placed,
+            times,
+            placements,
+            meshes,
+        };
+        survey.resolve(asked)?;
+        Ok(survey)
+    }
+
+    /// Goes through all frames once for visibility, scales and coordinates.
+    fn resolve(&mut self, asked: &Asked) -> Result<(), Error> {
+        let mut world = World::new(self.scene, &self.placed)?;
+        let mut scale = vec![0.0f64; self.placements.len()];
+        let mut reach = vec![0.0f64; self.placements.len()];
+        let corners: Vec<Option<[DVec3; 8]>> = self
+            .meshes
+            .iter()
+            .map(|facts| facts.as_ref().map(Facts::corners))
+            .collect();
+        for (frame, &time) in self.times.iter().enumerate() {
+            world.evaluate(time)?;
+            for (i, placement) in self.placements.iter_mut().enumerate() {
+                if world.visible[placement.placed] {
+                    placement.visible.set(frame);
+                }
+                let matrix = &world.matrix[placement.placed];
+                if !matrix.is_finite() {
+                    continue;
+                }
+                scale[i] = scale[i].max(largest_scale(matrix));
+                for corner in corners[placement.mesh].iter().flatten() {
+                    reach[i] = reach[i].max(matrix.transform_point3(*corner).abs().max_element());
+                }
+            }
+        }
+        for (i, placement) in self.placements.iter_mut().enumerate() {
+            let Some(facts) = &self.meshes[placement.mesh] else {
+                continue;
+            };
+            let diagonal = (facts.high().as_dvec3() - facts.low().as_dvec3()).length();
+            let distance = match asked.tolerance(&self.placed[placement.placed].path) {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => part * diagonal * scale[i],
+            };
+            // Float32's own limit. A hair more than the largest coordinate, so that the compiler's rounding of it on
+            // its way through decoded transforms does not fall into the next power of two.
+            let object = facts.low().abs().max(facts.high().abs()).max_element();
+            let largest = reach[i].max(f64::from(object)) * (1.0 + 1e-6);
+            placement.tolerance = distance.max(4.0 * ulp(largest));
+        }
+        Ok(())
+    }
+
+    /// Path of a placement.
+    pub fn path(&self, placement: usize) -> &str {
+        &self.placed[self.placements[placement].placed].path
+    }
+}
+
+impl Facts {
+    fn new(mesh: &Mesh, times: &[f64]) -> Result<Facts, Error> {
+        let mut facts = Facts {
+            low: [f32::INFINITY; 3],
+            high: [f32::NEG_INFINITY; 3],
+            weld: Vec::new(),
+            constant: None,
+        };
+        let constant = mesh.positions.is_constant();
+        let mut points = Vec::new();
+        let mut count = None;
+        for &time in &times[..if constant { 1 } else { times.len() }] {
+            sample::positions_at(mesh, time, &mut points)?;
+            for p in points.iter().filter(|p| usable(**p)) {
+                for (k, &v) in p.iter().enumerate() {
+                    facts.low[k] = facts.low[k].min(v);
+                    facts.high[k] = facts.high[k].max(v);
+                }
+            }
+            match count {
+                None => facts.weld = first_weld(&points),
+                Some(n) if n == points.len() => refine_weld(&mut facts.weld, &points),
+                Some(_) => facts.weld.clear(),
+            }
+            count = Some(points.len());
+        }
+        facts.constant = constant.then_some(points);
+        Ok(facts)
+    }
+
+    fn low(&self) -> glam::Vec3 {
+        if self.low[0] <= self.high[0] {
+            self.low.into()
+        } else {
+            glam::Vec3::ZERO
+        }
+    }
+
+    fn high(&self) -> glam::Vec3 {
+        if self.low[0] <= self.high[0] {
+            self.high.into()
+        } else {
+            glam::Vec3::ZERO
+        }
+    }
+
+    fn corners(&self) -> [DVec3; 8] {
+        let sides = [self.low().as_dvec3(), self.high().as_dvec3()];
+        std::array::from_fn(|i| DVec3::from_array([0, 1, 2].map(|k| sides[i >> k & 1][k])))
+    }
+}
+
+/// Bits in which −0 is 0; none for what is no usable point.
+fn bits(p: [f32; 3]) -> Option<[u32; 3]> {
+    usable(p).then(|| p.map(|v| (v + 0.0).to_bits()))
+}
+
+fn first_weld(points: &[[f32; 3]]) -> Vec<(u32, u32)> {
+    let mut first = HashMap::new();
+    let mut weld = Vec::new();
+    for (i, p) in points.iter().enumerate() {
+        if let Some(bits) = bits(*p) {
+            let earlier = *first.entry(bits).or_insert(i as u32);
+            if earlier != i as u32 {
+                weld.push((i as u32, earlier));
+            }
+        }
+    }
+    weld
+}
+
+/// Keeps together what is still equal; what has parted from its first point may still be equal among itself.
+fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
+    let mut parted: HashMap<(u32, [u32; 3]), u32> = HashMap::new();
+    weld.retain_mut(|(point, first)| {
+        let Some(own) = bits(points[*point as usize]) else {
+            return false;
+        };
+        if bits(points[*first as usize]) == Some(own) {
+            return true;
+        }
+        let earlier = *parted.entry((*first, own)).or_insert(*point);
+        *first = earlier;
+        earlier != *point
+    });
+}
+
+/// Rows of 3×4 times a point.
+pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
+    DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
+}
+
+/// Turns normals as a transform does, mirrors included: outside stays outside.
+pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
+    let m = glam::DMat3::from_mat4(*matrix);
+    let cofactor = glam::DMat3::from_cols(
+        m.y_axis.cross(m.z_axis),
+        m.z_axis.cross(m.x_axis),
+        m.x_axis.cross(m.y_axis),
+    );
+    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
+    (cofactor * n * sign).try_normalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_stay_welded_only_while_equal() {
+        let p = |v: f32| [v, 0.0, 0.0];
+        let mut weld = first_weld(&[p(1.0), p(1.0), p(0.0), p(-0.0), p(1.0), p(1.0), p(f32::NAN)]);
+        assert_eq!(weld, [(1, 0), (3, 2), (4, 0), (5, 0)]);
+        // 4 and 5 leave together, 3 leaves alone.
+        refine_weld(
+            &mut weld,
+            &[p(2.0), p(2.0), p(0.0), p(1.0), p(3.0), p(3.0), p(0.0)],
+        );
+        assert_eq!(weld, [(1, 0), (5, 4)]);
+    }
+
+    #[test]
+    fn mirrored_normals_stay_outside() {
+        let mirror = DMat4::from_scale(DVec3::new(-2.0, 1.0, 1.0));
+        assert_eq!(turn_normal(&mirror, DVec3::X), Some(DVec3::NEG_X));
+        assert_eq!(turn_normal(&mirror, DVec3::Y), Some(DVec3::Y));
+        assert_eq!(turn_normal(&DMat4::ZERO, DVec3::Y), None);
+    }
+}
