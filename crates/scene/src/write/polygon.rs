@@ -36,8 +36,8 @@ pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
     out
 }
 
-/// Ear clipping is quadratic; larger faces become fans.
-const MOST_CORNERS: usize = 2048;
+/// Ear clipping is cubic at worst; larger faces become fans.
+const MOST_CORNERS: usize = 512;
 
 /// Cuts one polygon into triangles of corner numbers (0 is its first corner), keeping its turn.
 pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
