@@ -58,6 +58,13 @@ pub struct Origin<'a> {
 
 const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
+/// The direction of a normal, if it has one.
+fn unit(n: [f32; 3]) -> Option<[f32; 3]> {
+    DVec3::from_array(n.map(f64::from))
+        .try_normalize()
+        .map(|v| v.to_array().map(|x| x as f32))
+}
+
 impl Origin<'_> {
     /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks for one.
     fn attribute<const N: usize>(
@@ -101,6 +108,7 @@ impl Origin<'_> {
         match (prepared.normals, &source.mesh.normals) {
             (Normals::File, Some(attribute)) => {
                 self.attribute(source, attribute, source.times[frame], UP, out)?;
+                out.iter_mut().for_each(|n| *n = unit(*n).unwrap_or(UP));
             }
             _ => {
                 let made = normals::normals(object, faces, source.mesh.winding, groups);

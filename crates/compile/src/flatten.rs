@@ -160,18 +160,15 @@ fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
 }
 
 impl FlatNode {
-    /// Its matrix relative to its parent, `world` being evaluated at `time`.
-    pub fn matrix(&self, world: &World<'_>, time: f64) -> Result<DMat4, meshreel_scene::Error> {
-        if self.world
-            && let Some(&last) = self.chain.last()
-        {
-            return Ok(world.matrix[last]);
+    /// Its matrix relative to its parent, at the time that `world` was evaluated for.
+    pub fn matrix(&self, world: &World<'_>) -> DMat4 {
+        match (self.world, self.chain.last()) {
+            (true, Some(&last)) => world.matrix[last],
+            _ => self
+                .chain
+                .iter()
+                .fold(DMat4::IDENTITY, |product, &i| product * world.local[i].0),
         }
-        let mut product = DMat4::IDENTITY;
-        for &i in &self.chain {
-            product *= world.local(i, time)?.0;
-        }
-        Ok(product)
     }
 }
 

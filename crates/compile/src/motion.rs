@@ -10,6 +10,7 @@ use meshreel_scene::{
     Placed, Scene,
     sample::{World, largest_scale},
 };
+use rayon::prelude::*;
 
 /// One bit per frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,10 @@ impl FrameSet {
     /// Number of frames in the set.
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+    /// Makes room for `frames`.
+    pub fn grow(&mut self, frames: usize) {
+        self.0.resize(self.0.len().max(frames.div_ceil(64)), 0);
     }
     /// Adds all frames of `other`.
     pub fn extend(&mut self, other: &FrameSet) {
@@ -83,29 +88,99 @@ pub struct Motion {
 /// a file's own matrices carry; what it lets through is measured later.
 const PURE: f64 = 1e-7;
 
-/// Looks at `placed` at all `times`.
+/// Looks at `placed` at all `times`; call it inside the pool that may be used.
 pub fn scan(
     scene: &Scene,
     placed: &[Placed],
     selected: &[bool],
     times: &[f64],
 ) -> Result<Motion, Error> {
+    let mut first = World::new(scene, placed)?;
+    first.evaluate(times[0])?;
+    let mut parts = in_chunks(times, |start, times| {
+        scan_part(scene, placed, selected, &first, start, times)
+    })?
+    .into_iter();
+    let Some(mut motion) = parts.next() else {
+        return Err(Error::misuse("no frames"));
+    };
+    motion
+        .visible
+        .iter_mut()
+        .zip(selected)
+        .for_each(|(set, &s)| set.grow(if s { times.len() } else { 0 }));
+    for part in parts {
+        for (a, b) in motion.local.iter_mut().zip(&part.local) {
+            a.animated |= b.animated;
+            a.pure &= b.pure;
+            a.uniform &= b.uniform;
+            a.unrotated &= b.unrotated;
+            a.inherits = if b.inherits == Inherits::Mixed {
+                Inherits::Mixed
+            } else {
+                a.inherits
+            };
+        }
+        for i in 0..placed.len() {
+            motion.largest_scale[i] = motion.largest_scale[i].max(part.largest_scale[i]);
+            motion.broken[i] |= part.broken[i];
+            motion.visible[i].extend(&part.visible[i]);
+        }
+    }
+    Ok(motion)
+}
+
+/// Runs `work(number of the first frame, times)` on parts of the animation in parallel.
+pub fn in_chunks<T: Send>(
+    times: &[f64],
+    work: impl Fn(usize, &[f64]) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    // Whole words of frame sets; enough frames that setting up a world does not matter.
+    let size = times
+        .len()
+        .div_ceil(rayon::current_num_threads())
+        .next_multiple_of(64)
+        .max(64);
+    times
+        .par_chunks(size)
+        .enumerate()
+        .map(|(i, times)| work(i * size, times))
+        .collect()
+}
+
+fn scan_part(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    first: &World<'_>,
+    start: usize,
+    times: &[f64],
+) -> Result<Motion, Error> {
     let n = placed.len();
     let mut world = World::new(scene, placed)?;
-    let mut first: Vec<DMat4> = Vec::with_capacity(n);
-    let start = Local {
-        animated: false,
-        pure: true,
-        uniform: true,
-        unrotated: true,
-        inherits: Inherits::Always,
+    let of = |flag: bool| {
+        if flag {
+            Inherits::Always
+        } else {
+            Inherits::Never
+        }
     };
     let mut motion = Motion {
-        local: vec![start; n],
+        local: first
+            .local
+            .iter()
+            .map(|l| Local {
+                animated: false,
+                pure: true,
+                uniform: true,
+                unrotated: true,
+                inherits: of(l.1),
+            })
+            .collect(),
         largest_scale: vec![0.0; n],
         visible: selected
             .iter()
-            .map(|&s| FrameSet::new(if s { times.len() } else { 0 }))
+            .map(|&s| FrameSet::new(if s { start + times.len() } else { 0 }))
             .collect(),
         broken: vec![false; n],
     };
@@ -113,33 +188,22 @@ pub fn scan(
         world.evaluate(time)?;
         for i in 0..n {
             let state = &mut motion.local[i];
+            let (local, inherits) = world.local[i];
             if frame == 0 || !world.is_constant(i) {
-                let (local, inherits) = world.local(i, time)?;
-                if frame == 0 {
-                    first.push(local);
-                    state.inherits = if inherits {
-                        Inherits::Always
-                    } else {
-                        Inherits::Never
-                    };
-                } else {
-                    state.animated |= local != first[i];
-                    if inherits != (state.inherits == Inherits::Always) {
-                        state.inherits = Inherits::Mixed;
-                    }
+                state.animated |= local != first.local[i].0;
+                if inherits != first.local[i].1 {
+                    state.inherits = Inherits::Mixed;
                 }
                 classify(&local, state);
             }
             if selected[i] {
                 if world.visible[i] {
-                    motion.visible[i].insert(frame);
+                    motion.visible[i].insert(start + frame);
                 }
                 let matrix = &world.matrix[i];
                 if !matrix.is_finite() {
                     motion.broken[i] = true;
-                    continue;
-                }
-                if frame == 0 || !still(&world, placed, i) {
+                } else if frame == 0 || !still(&world, placed, i) {
                     motion.largest_scale[i] = motion.largest_scale[i].max(largest_scale(matrix));
                 }
             }
@@ -212,7 +276,7 @@ impl<'a> Tracks<'a> {
         self.world.evaluate(time)?;
         for (i, node) in self.nodes.iter().enumerate() {
             if node.animated || self.previous[i].is_none() {
-                let matrix = node.matrix(&self.world, time)?;
+                let matrix = node.matrix(&self.world);
                 let parts = decompose(&matrix, self.previous[i].as_ref())
                     .or(self.previous[i])
                     .unwrap_or(Trs::IDENTITY);

@@ -41,11 +41,12 @@ pub fn compile(
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
     let times = compiler.times(&placed, &selected)?;
-    let mut motion = motion::scan(scene, &placed, &selected, &times)?;
+    let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
-    let (nodes, errors) = compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times)?;
+    let (nodes, errors) =
+        pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
     let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &errors, &times))?;
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict {
@@ -468,6 +469,28 @@ impl<'a> Compiler<'a> {
 
     /// How far the decoded transforms are from the source's, over the whole mesh and all frames.
     fn measure_transforms(
+        &self,
+        placed: &[Placed],
+        nodes: &[FlatNode],
+        meshes: &[Candidate<'a>],
+        candidate_of: &[usize],
+        times: &[f64],
+    ) -> Result<Vec<Budget>, Error> {
+        let parts = motion::in_chunks(times, |_, times| {
+            self.measure_part(placed, nodes, meshes, candidate_of, times)
+        })?;
+        let mut budgets = vec![Budget::default(); placed.len()];
+        for part in parts {
+            for (all, part) in budgets.iter_mut().zip(part) {
+                all.transform_error = all.transform_error.max(part.transform_error);
+                all.scale = all.scale.max(part.scale);
+                all.reach = all.reach.max(part.reach);
+            }
+        }
+        Ok(budgets)
+    }
+
+    fn measure_part(
         &self,
         placed: &[Placed],
         nodes: &[FlatNode],

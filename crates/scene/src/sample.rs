@@ -6,8 +6,7 @@
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Mesh, Placed, SAME_TIME, Scene, Scope, TimeSampling,
-    Transform,
+    Attribute, Channel, Error, Mesh, Placed, SAME_TIME, Scene, Scope, TimeSampling, Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -100,10 +99,8 @@ pub fn frame_times(
         for set in &mesh.face_sets {
             collect(&follow(&set.faces, mesh), &mut times)?;
         }
-        if options.channels.normals {
-            if let Some(attribute) = &mesh.normals {
-                collect_attribute(attribute, mesh, &mut times)?;
-            }
+        if let (true, Some(attribute)) = (options.channels.normals, &mesh.normals) {
+            collect_attribute(attribute, mesh, &mut times)?;
         }
         if options.channels.uvs {
             for attribute in &mesh.uvs {
@@ -282,7 +279,9 @@ pub struct World<'a> {
     pub matrix: Vec<DMat4>,
     /// Effective visibility per placed object.
     pub visible: Vec<bool>,
-    constant: Vec<Option<(DMat4, bool)>>,
+    /// Local matrix and inherits flag per placed object.
+    pub local: Vec<(DMat4, bool)>,
+    constant: Vec<bool>,
 }
 
 impl<'a> World<'a> {
@@ -301,38 +300,46 @@ impl<'a> World<'a> {
                 Some(_) => None,
             };
         }
-        let constant = placed.iter().map(|p| per_node[p.node]).collect();
+        let constant: Vec<bool> = placed.iter().map(|p| per_node[p.node].is_some()).collect();
+        let local = placed
+            .iter()
+            .map(|p| per_node[p.node].unwrap_or((DMat4::IDENTITY, true)))
+            .collect();
         let n = placed.len();
         Ok(World {
             scene,
             placed,
             matrix: vec![DMat4::IDENTITY; n],
             visible: vec![true; n],
+            local,
             constant,
         })
     }
 
-    /// Local matrix and inherits flag of `placed[i]` at `time`.
-    pub fn local(&self, i: usize, time: f64) -> Result<(DMat4, bool), Error> {
+    /// Local matrix and inherits flag of `placed[i]` at any time.
+    pub fn local_at(&self, i: usize, time: f64) -> Result<(DMat4, bool), Error> {
         match (
-            &self.constant[i],
+            self.constant[i],
             &self.scene.nodes[self.placed[i].node].transform,
         ) {
-            (Some(constant), _) => Ok(*constant),
-            (None, Some(transform)) => transform_at(transform, time),
-            (None, None) => Ok((DMat4::IDENTITY, true)),
+            (false, Some(transform)) => transform_at(transform, time),
+            _ => Ok(self.local[i]),
         }
     }
 
     /// True where neither the local transform nor its inheritance changes.
     pub fn is_constant(&self, i: usize) -> bool {
-        self.constant[i].is_some()
+        self.constant[i]
     }
 
-    /// Fills `matrix` and `visible` for `time`.
+    /// Fills `local`, `matrix` and `visible` for `time`.
     pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
         for i in 0..self.placed.len() {
-            let (local, inherits) = self.local(i, time)?;
+            let node = &self.scene.nodes[self.placed[i].node];
+            if let (false, Some(transform)) = (self.constant[i], &node.transform) {
+                self.local[i] = transform_at(transform, time)?;
+            }
+            let (local, inherits) = self.local[i];
             let parent = self.placed[i].parent;
             self.matrix[i] = match parent {
                 Some(p) if inherits => self.matrix[p] * local,
@@ -363,6 +370,14 @@ impl<'a> World<'a> {
 pub fn largest_scale(m: &DMat4) -> f64 {
     let a = DMat3::from_mat4(*m);
     let mut s = a.transpose() * a;
+    let off = s.col(1)[0]
+        .abs()
+        .max(s.col(2)[0].abs())
+        .max(s.col(2)[1].abs());
+    let on = s.col(0)[0].max(s.col(1)[1]).max(s.col(2)[2]);
+    if off <= 1e-15 * on {
+        return on.sqrt();
+    }
     // Jacobi rotations on the symmetric 3×3: converges quadratically, 8 sweeps are plenty.
     for _ in 0..8 {
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {

@@ -75,10 +75,10 @@ pub fn write(
         let holder = match facts.detached.get(&i) {
             Some(matrices) => tree.transform(own, matrices, &object.path)?,
             None if world.is_constant(i) => {
-                tree.transform(own, &[world.local(i, times[0])?.0], &object.path)?
+                tree.transform(own, &[world.local_at(i, times[0])?.0], &object.path)?
             }
             None => {
-                let local = |&t: &f64| Ok(world.local(i, t)?.0);
+                let local = |&t: &f64| Ok(world.local_at(i, t)?.0);
                 let matrices = times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
                 tree.transform(own, &matrices, &object.path)?
             }
