@@ -1,1 +1,41 @@
-fn main() {}
+//! Reproduces the project's published figures: sizes of known sequences beside what others reach, and the speed and
+//! memory of a compile. Every figure is of a file that was decoded again and compared with its source.
+
+mod baselines;
+mod compare;
+mod machine;
+mod sequences;
+mod speed;
+
+use clap::{Parser, Subcommand};
+
+/// Benchmarks of meshreel.
+#[derive(Parser)]
+#[command(name = "meshreel-bench", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bits per vertex and frame of the six sequences, beside the baselines.
+    Sequences(sequences::Arguments),
+    /// Speed and peak memory of a compile.
+    CompileSpeed(speed::Arguments),
+}
+
+fn main() -> std::process::ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Sequences(arguments) => sequences::run(&arguments),
+        Command::CompileSpeed(arguments) => speed::run(&arguments),
+    };
+    match result {
+        Ok(true) => std::process::ExitCode::SUCCESS,
+        Ok(false) => std::process::ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::from(1)
+        }
+    }
+}

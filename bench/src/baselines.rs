@@ -1,0 +1,67 @@
+//! The table of `definitions/baselines.toml`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The whole table.
+#[derive(Debug, Deserialize)]
+pub struct Baselines {
+    /// Name of the row that each block format is compared with.
+    pub rows: BTreeMap<String, String>,
+    /// The sequences.
+    pub sequence: Vec<Sequence>,
+}
+
+/// One sequence: its size, and bits per vertex and frame by tolerance ("1e-3", "1e-4").
+#[derive(Debug, Deserialize)]
+pub struct Sequence {
+    pub name: String,
+    /// Name of the files, where it is another.
+    file: Option<String>,
+    pub frames: usize,
+    pub vertices: usize,
+    deflate: BTreeMap<String, f64>,
+    zstd: BTreeMap<String, f64>,
+}
+
+impl Baselines {
+    /// The table, which is part of the program.
+    pub fn read() -> anyhow::Result<Baselines> {
+        Ok(toml::from_str(include_str!(
+            "../definitions/baselines.toml"
+        ))?)
+    }
+}
+
+impl Sequence {
+    /// Name of its files, without ending.
+    pub fn file(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.name)
+    }
+    /// What is to be beaten.
+    pub fn baseline(&self, block: &str, tolerance: &str) -> Option<f64> {
+        let row = match block {
+            "deflate" => &self.deflate,
+            _ => &self.zstd,
+        };
+        row.get(tolerance).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole() {
+        let table = Baselines::read().unwrap();
+        assert_eq!(table.sequence.len(), 6);
+        for sequence in &table.sequence {
+            for block in ["deflate", "zstd"] {
+                assert!(table.rows.contains_key(block));
+                let at = |t| sequence.baseline(block, t).unwrap();
+                assert!(at("1e-3") < at("1e-4"), "{}", sequence.name);
+            }
+        }
+    }
+}

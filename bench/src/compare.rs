@@ -1,0 +1,61 @@
+//! Decodes a file and compares its points with those of the source, so that no figure is of a broken file. Meshes are
+//! compared in their own space, frame by frame: enough for inputs whose transforms stand still.
+
+use anyhow::{Context, bail};
+use meshreel::{Limits, Reel};
+use meshreel_check::scene::to_scene;
+use meshreel_scene::{Scene, sample};
+use std::path::Path;
+
+/// What a comparison found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Errors {
+    /// Largest distance of a decoded point from its source.
+    pub max: f64,
+    /// Diagonal of the mesh's bounds over all frames.
+    pub diagonal: f64,
+}
+
+/// Compares the one mesh of `source` with the one in `file`.
+pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
+    let reel = Reel::open(file, &Limits::default())?;
+    let decoded = to_scene(&reel)?;
+    let ([source], [decoded]) = (&source.meshes[..], &decoded.meshes[..]) else {
+        bail!("only files with one mesh are compared");
+    };
+    let mut errors = Errors::default();
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    let (mut want, mut have) = (Vec::new(), Vec::new());
+    for frame in 0..reel.frame_count() {
+        sample::positions_at(source, reel.time(frame), &mut want)?;
+        let i = frame.min(decoded.positions.len().saturating_sub(1));
+        decoded.positions.read(i, &mut have)?;
+        if want.len() != have.len() {
+            bail!(
+                "frame {frame}: {} points instead of {}",
+                have.len(),
+                want.len()
+            );
+        }
+        for (want, have) in want.iter().zip(&have) {
+            let square: f64 = (0..3)
+                .map(|k| (f64::from(want[k]) - f64::from(have[k])).powi(2))
+                .sum();
+            // Not a number is not small, and stays.
+            if square.is_nan() || square.sqrt() > errors.max {
+                errors.max = square.sqrt();
+            }
+            for k in 0..3 {
+                low[k] = low[k].min(want[k]);
+                high[k] = high[k].max(want[k]);
+            }
+        }
+    }
+    errors.diagonal = (0..3)
+        .map(|k| (f64::from(high[k]) - f64::from(low[k])).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    (reel.frame_count() > 0)
+        .then_some(errors)
+        .context("the file has no frames")
+}

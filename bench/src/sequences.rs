@@ -1,0 +1,193 @@
+//! `sequences`: our bits per vertex and frame beside the table's.
+
+use crate::baselines::{Baselines, Sequence};
+use crate::{compare, machine};
+use anyhow::{Context, bail};
+use meshreel_codec::block::Format;
+use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::Channels;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders that hold the sequences as NAME.obj and NAME.pc2.
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
+    /// Only these sequences.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// How much work is spent on size, 1 to 9.
+    #[arg(long, default_value_t = 9)]
+    effort: u32,
+    /// One JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Adds the figures to bench/record/<machine>/<date>.csv.
+    #[arg(long)]
+    record: bool,
+}
+
+/// One line of the table.
+#[derive(Serialize)]
+struct Row {
+    sequence: String,
+    tolerance: String,
+    block: &'static str,
+    /// Bits per vertex and frame that positions need.
+    bpvf: f64,
+    /// The same of the whole file but its source map: connectivity, names and tables counted.
+    file_bpvf: f64,
+    baseline_name: String,
+    baseline: f64,
+    /// Largest error over the diagonal.
+    max_error: f64,
+    megabytes_per_second: f64,
+    ok: bool,
+}
+
+const HEADER: &str =
+    "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
+
+/// False where a size or an error is not what it should be, or nothing was found.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let table = Baselines::read()?;
+    let mut rows = Vec::new();
+    let mut missing = Vec::new();
+    let wanted = |s: &&Sequence| arguments.only.is_empty() || arguments.only.contains(&s.name);
+    for sequence in table.sequence.iter().filter(wanted) {
+        let Some(folder) = arguments.folders.iter().find(|f| {
+            let there = |ending| f.join(format!("{}.{ending}", sequence.file())).is_file();
+            there("obj") && there("pc2")
+        }) else {
+            missing.push(sequence.name.clone());
+            continue;
+        };
+        for (tolerance, value) in [("1e-3", 1e-3), ("1e-4", 1e-4)] {
+            for (block, format) in [("deflate", Format::Deflate), ("zstd", Format::Zstd)] {
+                let options = Options {
+                    tolerance: Tolerance::Relative(value),
+                    channels: Channels {
+                        normals: false,
+                        uvs: false,
+                        colours: false,
+                    },
+                    method: MethodChoice::Soft,
+                    effort: arguments.effort,
+                    block: format,
+                    ..Options::default()
+                };
+                let path = folder.join(format!("{}.obj", sequence.file()));
+                let mut row = measure(sequence, path, &options)
+                    .with_context(|| format!("{} at {tolerance} with {block}", sequence.name))?;
+                let baseline = sequence.baseline(block, tolerance);
+                row.baseline = baseline.context("the table lacks a figure")?;
+                row.baseline_name = table.rows.get(block).cloned().unwrap_or_default();
+                row.ok = row.bpvf < row.baseline && row.max_error <= value;
+                (row.tolerance, row.block) = (tolerance.into(), block);
+                if !arguments.json {
+                    if rows.is_empty() {
+                        print_head();
+                    }
+                    print_row(&row);
+                }
+                rows.push(row);
+            }
+        }
+    }
+    for name in &missing {
+        eprintln!("{name}: no {name} sequence in the folders given, left out");
+    }
+    if arguments.json {
+        println!(
+            "{}",
+            serde_json::json!({ "machine": machine::name(), "rows": rows })
+        );
+    }
+    if arguments.record {
+        let line = |r: &Row| {
+            format!(
+                "sequences,{},{},{},{},{:.4},{:.4},{},{:.4e},{:.1}",
+                r.sequence,
+                r.tolerance,
+                r.block,
+                arguments.effort,
+                r.bpvf,
+                r.file_bpvf,
+                r.baseline,
+                r.max_error,
+                r.megabytes_per_second
+            )
+        };
+        let path = machine::record(HEADER, &rows.iter().map(line).collect::<Vec<_>>())?;
+        eprintln!("recorded in {}", path.display());
+    }
+    if rows.is_empty() {
+        bail!("none of the sequences was found");
+    }
+    Ok(rows.iter().all(|r| r.ok))
+}
+
+fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Result<Row> {
+    let read_options = ReadOptions {
+        points: Some(obj.with_extension("pc2")),
+        ..ReadOptions::default()
+    };
+    let (scene, remarks) = read::open(&obj, &read_options)?;
+    let folder = tempfile::tempdir()?;
+    let target = folder.path().join("sequence.reel");
+    let start = Instant::now();
+    let report = compile(&scene, remarks, &target, options, &Silent)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let [mesh] = &report.meshes[..] else {
+        bail!("{} meshes instead of one", report.meshes.len());
+    };
+    if (mesh.source_points, report.frames) != (sequence.vertices, sequence.frames) {
+        bail!(
+            "{} points × {} frames, but the table's figures are of {} × {}",
+            mesh.source_points,
+            report.frames,
+            sequence.vertices,
+            sequence.frames
+        );
+    }
+    let values = (sequence.vertices * sequence.frames) as f64;
+    let errors = compare::compare(&scene, &target)?;
+    Ok(Row {
+        sequence: sequence.name.clone(),
+        tolerance: String::new(),
+        block: "",
+        bpvf: 8.0 * mesh.position_bytes as f64 / values,
+        file_bpvf: 8.0 * (report.file_bytes - report.source_map_bytes) as f64 / values,
+        baseline_name: String::new(),
+        baseline: 0.0,
+        max_error: errors.max / errors.diagonal,
+        megabytes_per_second: 12e-6 * values / seconds,
+        ok: false,
+    })
+}
+
+fn print_head() {
+    println!(
+        "{:<9} {:>5} {:<8} {:>7} {:>7} {:>9} {:>7} {:>9} {:>7}",
+        "sequence", "eps", "block", "bpvf", "file", "baseline", "of it", "max err", "MB/s"
+    );
+}
+
+fn print_row(row: &Row) {
+    println!(
+        "{:<9} {:>5} {:<8} {:>7.3} {:>7.3} {:>9.2} {:>6.1}% {:>9.2e} {:>7.1}{}",
+        row.sequence,
+        row.tolerance,
+        row.block,
+        row.bpvf,
+        row.file_bpvf,
+        row.baseline,
+        100.0 * row.bpvf / row.baseline,
+        row.max_error,
+        row.megabytes_per_second,
+        if row.ok { "" } else { "   NOT MET" }
+    );
+}
