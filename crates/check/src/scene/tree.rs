@@ -295,26 +295,36 @@ impl Tree {
         }
     }
 
-    /// Depth first, without groups that have nothing below them any more.
+    /// Depth first, siblings in the order of the records, without groups that have nothing below them any more.
     fn finish(self) -> Vec<Object> {
         let count = self.objects.len();
-        let mut kept = vec![false; count];
+        // The first record in each subtree; none: nothing is there.
+        let mut first = vec![usize::MAX; count];
         let mut children = vec![Vec::new(); count];
-        let mut stack = Vec::new();
+        let mut roots = Vec::new();
         // Parents stand before children here too.
         for (i, object) in self.objects.iter().enumerate().rev() {
-            kept[i] |= object.mesh.is_some() || object.transform.is_some();
-            if !kept[i] {
+            let carried = object.transform.map(|c| match c {
+                Carried::Local(record) | Carried::World(record) => record,
+            });
+            let own = object.mesh.into_iter().chain(carried).min();
+            first[i] = first[i].min(own.unwrap_or(usize::MAX));
+            if first[i] == usize::MAX {
                 continue;
             }
             match object.parent {
                 Some(parent) => {
-                    kept[parent] = true;
+                    first[parent] = first[parent].min(first[i]);
                     children[parent].push(i);
                 }
-                None => stack.push((i, None)),
+                None => roots.push(i),
             }
         }
+        // The last one is taken first.
+        let sort = |list: &mut Vec<usize>| list.sort_by_key(|&i| std::cmp::Reverse((first[i], i)));
+        children.iter_mut().for_each(sort);
+        sort(&mut roots);
+        let mut stack: Vec<(usize, Option<usize>)> = roots.iter().map(|&i| (i, None)).collect();
         let mut objects: Vec<Option<Object>> = self.objects.into_iter().map(Some).collect();
         let mut out: Vec<Object> = Vec::new();
         while let Some((i, parent)) = stack.pop() {

@@ -478,13 +478,16 @@ pub fn sample(frames: usize, fluid: bool) -> Sample {
             }
             mesh.values = append(&mut values, 2, &bytes);
             bytes.clear();
+            // The source has quads: two triangles each.
             let map = SourceMap {
                 points: mesh.source_points,
-                corners: mesh.indices,
-                faces: mesh.indices / 3,
+                corners: mesh.indices / 6 * 4,
+                faces: mesh.indices / 6,
                 vertex_point: (0..mesh.vertices).collect(),
-                vertex_corner: (0..mesh.vertices).map(|v| v % mesh.indices).collect(),
-                triangle_face: (0..mesh.indices / 3).collect(),
+                vertex_corner: (0..mesh.vertices)
+                    .map(|v| v % (mesh.indices / 6 * 4))
+                    .collect(),
+                triangle_face: (0..mesh.indices / 3).map(|t| t / 2).collect(),
             };
             source_map::encode(&map, &mut bytes);
             mesh.source_map = append(&mut maps, 3, &bytes);
