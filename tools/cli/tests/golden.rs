@@ -1,0 +1,98 @@
+//! Files of every released version decode to the same bits for ever, on every machine. Version 0 is not released:
+//! `MESHREEL_GOLDEN=write` renews its files.
+
+mod sample;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_codec::block::Format;
+use meshreel_format::checksum;
+use sample::{rich, small};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")
+}
+
+/// Name and bytes of each file, as they would be written now.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file.reel");
+    let all = |format| rich(path.clone(), format, 10);
+    vec![
+        ("square.reel", small(path.clone()).0),
+        ("everything_store.reel", all(Format::Store)),
+        ("everything_deflate.reel", all(Format::Deflate)),
+        ("everything_lz4.reel", all(Format::Lz4)),
+        ("everything_zstd.reel", all(Format::Zstd)),
+    ]
+}
+
+/// Everything that a file shows, as one number.
+fn digest(bytes: Vec<u8>) -> u64 {
+    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    let mut all = Vec::new();
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).unwrap();
+        all.extend(reel.time(frame).to_le_bytes());
+        for node in 0..reel.description().nodes.len() {
+            all.push(u8::from(decoder.visible(node)));
+            for number in decoder.world(node).concat() {
+                all.extend(number.to_le_bytes());
+            }
+        }
+        for mesh in 0..reel.description().meshes.len() {
+            let view = decoder.mesh(mesh);
+            let n = view.vertex_count();
+            for index in view.indices() {
+                all.extend(index.to_le_bytes());
+            }
+            let mut add = |components: usize, read: &dyn Fn(&mut [f32]) -> bool| {
+                let mut out = vec![0.0; components * n];
+                all.push(u8::from(read(&mut out)));
+                for number in out {
+                    all.extend(number.to_le_bytes());
+                }
+            };
+            add(3, &|out| view.positions_into(out).is_ok());
+            add(3, &|out| view.normals_into(out).is_ok());
+            add(4, &|out| view.tangents_into(out).is_ok());
+            add(2, &|out| view.uvs_into(0, out).is_ok());
+            add(4, &|out| view.colours_into(0, out).is_ok());
+        }
+    }
+    checksum(&all)
+}
+
+#[test]
+fn v0_decodes_to_the_same_bits() {
+    let mut digests = String::new();
+    let write = std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write");
+    for (name, bytes) in files() {
+        let path = folder().join(name);
+        if write {
+            fs::write(&path, &bytes).unwrap();
+        }
+        let golden = fs::read(&path).unwrap();
+        // What compression libraries write may differ from version to version; what it decodes to may not.
+        if name == "square.reel" || name.ends_with("_store.reel") {
+            assert!(golden == bytes, "{name} would be written in another way");
+        }
+        writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
+    }
+    let path = folder().join("DIGESTS");
+    if write {
+        fs::write(&path, &digests).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), digests);
+}
+
+#[test]
+fn the_kind_of_compression_changes_nothing() {
+    let digests: Vec<u64> = files().into_iter().skip(1).map(|f| digest(f.1)).collect();
+    assert!(digests.windows(2).all(|pair| pair[0] == pair[1]));
+}
