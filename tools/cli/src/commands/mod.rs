@@ -1,9 +1,11 @@
 //! One file per verb.
 
 mod compile;
+mod demo;
 mod extract;
 mod info;
 mod scene_info;
+mod verify;
 
 use crate::cli::{Command, NOT_BUILT};
 use crate::output::{Failure, Output};
@@ -15,9 +17,9 @@ pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
     match command {
         Command::Compile(arguments) => compile::run(*arguments, output),
         Command::Info(arguments) => info::run(&arguments, output),
-        Command::Verify(_) => later("verify"),
+        Command::Verify(arguments) => verify::run(&arguments, output),
         Command::Extract(arguments) => extract::run(&arguments, output),
-        Command::Demo(_) => later("demo"),
+        Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Play(_) => later("play"),
         Command::Bench(_) => later("bench"),
         Command::Plot(_) => later("plot"),

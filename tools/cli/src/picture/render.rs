@@ -120,6 +120,22 @@ impl Camera {
         }
     }
 
+    /// Width by height of what `points` cover in this view.
+    pub fn content_aspect(&self, points: &[DVec3]) -> f64 {
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for point in points.iter().filter(|p| p.is_finite()) {
+            let relative = *point - self.eye;
+            let depth = relative.dot(self.forward);
+            for (axis, direction) in [self.right, self.up].into_iter().enumerate() {
+                let at = relative.dot(direction) / depth;
+                low[axis] = low[axis].min(at);
+                high[axis] = high[axis].max(at);
+            }
+        }
+        let aspect = (high[0] - low[0]) / (high[1] - low[1]);
+        if aspect.is_finite() { aspect } else { 1.0 }
+    }
+
     /// Horizontal and vertical place in the picture (0…1 from the top left) and depth; `None` behind the eye.
     fn project(&self, point: DVec3) -> Option<[f32; 3]> {
         let relative = point - self.eye;
@@ -152,6 +168,29 @@ pub fn guess_up(format: &str, points: &[DVec3]) -> Up {
     }
 }
 
+/// Those of `points` that belong to the scene's main part: a single piece that flew far away would make everything else
+/// too small to be seen.
+pub fn main_part(points: &[DVec3]) -> Vec<DVec3> {
+    let finite: Vec<DVec3> = points.iter().copied().filter(|p| p.is_finite()).collect();
+    if finite.is_empty() {
+        return finite;
+    }
+    let middle = finite.len() / 2;
+    let median: [f64; 3] = std::array::from_fn(|axis| {
+        let mut values: Vec<f64> = finite.iter().map(|p| p[axis]).collect();
+        *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    });
+    let median = DVec3::from_array(median);
+    let mut distances: Vec<f64> = finite.iter().map(|p| p.distance(median)).collect();
+    let most = distances.len() * 4 / 5;
+    let usual = *distances.select_nth_unstable_by(most, f64::total_cmp).1;
+    let mut part = finite;
+    if usual > 0.0 {
+        part.retain(|p| p.distance(median) <= 8.0 * usual);
+    }
+    part
+}
+
 /// A triangle ready to be filled: corners in samples, with what is interpolated.
 struct Filled {
     corners: [[f32; 3]; 3],
@@ -161,8 +200,23 @@ struct Filled {
     rows: (usize, usize),
 }
 
+/// How surfaces are lit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Light {
+    /// Like clay in a studio: shape first.
+    Studio,
+    /// Nearly even: colours stay what they mean.
+    Even,
+}
+
 /// Draws surfaces on a soft grey background.
-pub fn draw(surfaces: &[Surface], camera: &Camera, width: usize, height: usize) -> Image {
+pub fn draw(
+    surfaces: &[Surface],
+    camera: &Camera,
+    light: Light,
+    width: usize,
+    height: usize,
+) -> Image {
     let (columns, rows) = (width * SUPERSAMPLING, height * SUPERSAMPLING);
     let triangles: Vec<Filled> = surfaces
         .par_iter()
@@ -181,7 +235,15 @@ pub fn draw(surfaces: &[Surface], camera: &Camera, width: usize, height: usize) 
             let mut depths = vec![0.0f32; samples.len()];
             for triangle in &triangles {
                 if triangle.rows.0 < last && triangle.rows.1 >= first {
-                    fill(triangle, camera, columns, first..last, samples, &mut depths);
+                    fill(
+                        triangle,
+                        camera,
+                        light,
+                        columns,
+                        first..last,
+                        samples,
+                        &mut depths,
+                    );
                 }
             }
         });
@@ -308,6 +370,7 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
 fn fill(
     triangle: &Filled,
     camera: &Camera,
+    light: Light,
     columns: usize,
     rows: std::ops::Range<usize>,
     samples: &mut [[f32; 3]],
@@ -348,13 +411,13 @@ fn fill(
                 + triangle.normals[2] * weights[2];
             let colour: [f32; 3] =
                 std::array::from_fn(|i| (0..3).map(|k| triangle.colours[k][i] * weights[k]).sum());
-            samples[at] = shade(normal.normalize_or_zero(), colour, camera);
+            samples[at] = shade(normal.normalize_or_zero(), colour, camera, light);
         }
     }
 }
 
 /// Sky light from above, a key light from the left of the viewer, a little fill from the right, a faint highlight.
-fn shade(normal: Vec3, colour: [f32; 3], camera: &Camera) -> [f32; 3] {
+fn shade(normal: Vec3, colour: [f32; 3], camera: &Camera, light: Light) -> [f32; 3] {
     let [right, up, back] = [camera.right, camera.up, -camera.forward].map(|v| v.as_vec3());
     // Seen from behind, a face is lit as if it were turned over.
     let normal = if normal.dot(back) < 0.0 {
@@ -367,9 +430,12 @@ fn shade(normal: Vec3, colour: [f32; 3], camera: &Camera) -> [f32; 3] {
     let sky = 0.5 + 0.5 * normal.dot(up);
     let key = normal.dot(key_direction).max(0.0);
     let fill = normal.dot(fill_direction).max(0.0);
+    if light == Light::Even {
+        return colour.map(|value| value * (0.62 + 0.3 * key + 0.08 * sky));
+    }
     let half = (key_direction + back).normalize();
     let highlight = normal.dot(half).max(0.0).powi(40) * 0.10;
-    let light = 0.10 + 0.22 * sky + 0.74 * key + 0.13 * fill;
+    let light = 0.10 + 0.24 * sky + 0.80 * key + 0.14 * fill;
     colour.map(|value| value * light + highlight)
 }
 
@@ -424,7 +490,7 @@ mod tests {
             [red, blue],
             [square([0.0, 0.0, 0.8], 0.0), square([0.8, 0.0, 0.0], 0.5)],
         ] {
-            let image = draw(&surfaces, &camera, 64, 64);
+            let image = draw(&surfaces, &camera, Light::Studio, 64, 64);
             let reddish = image.pixels.iter().filter(|p| p[0] / 2 > p[2]).count();
             let bluish = image.pixels.iter().filter(|p| p[2] / 2 > p[0]).count();
             assert!(reddish > 2 * bluish && reddish > 500, "{reddish} {bluish}");
@@ -432,12 +498,22 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_far_away_does_not_count() {
+        let mut points: Vec<DVec3> = (0..90).map(|i| DVec3::splat(f64::from(i) * 0.1)).collect();
+        points.push(DVec3::splat(1e5));
+        points.push(DVec3::NAN);
+        assert_eq!(main_part(&points).len(), 90);
+        assert_eq!(main_part(&[DVec3::ONE; 7]).len(), 7);
+        assert!(main_part(&[]).is_empty());
+    }
+
+    #[test]
     fn odd_input_draws_what_it_can() {
         let mut surface = square([0.5; 3], f64::NAN);
         surface.triangles.push([7, 8, 9]);
         let camera = Camera::framing(&surface.positions, Up::Y, 1.0);
-        draw(&[surface], &camera, 8, 8);
+        draw(&[surface], &camera, Light::Even, 8, 8);
         let camera = Camera::framing(&[DVec3::splat(1e9)], Up::Z, 1.0);
-        draw(&[], &camera, 8, 8);
+        draw(&[], &camera, Light::Even, 8, 8);
     }
 }

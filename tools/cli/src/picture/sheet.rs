@@ -2,19 +2,20 @@
 
 use super::font;
 use super::image::{Image, Rgb, to_linear};
-use super::render::{self, Camera, Surface, Up};
+use super::render::{self, Camera, Light, Surface, Up};
 use glam::DVec3;
 
 /// Colour of meshes that have none.
-const CLAY: Rgb = [196, 190, 180];
+const CLAY: Rgb = [206, 199, 188];
 const PAPER: Rgb = [248, 248, 246];
 const INK: Rgb = [32, 34, 38];
 const FAINT: Rgb = [112, 116, 122];
-/// Largest size of one drawn picture, pixels.
-const TILE: (usize, usize) = (340, 256);
+/// Largest width of one drawn picture, and its range of width by height.
+const TILE_WIDTH: f64 = 340.0;
+const ASPECTS: (f64, f64) = (0.8, 2.0);
 const GAP: usize = 10;
 const MARGIN: usize = 28;
-const HEADER: usize = 92;
+const HEADER: usize = 100;
 const LABEL: usize = 96;
 const FOOTER: usize = 74;
 
@@ -84,7 +85,12 @@ pub fn compose(sheet: Sheet) -> Image {
         .flat_map(|surface| &surface.positions)
         .copied()
         .collect();
-    let (tile_width, tile_height) = TILE;
+    let points = render::main_part(&points);
+    // The pictures get the shape of what is in them.
+    let square = Camera::framing(&points, sheet.up, 1.0);
+    let aspect = square.content_aspect(&points).clamp(ASPECTS.0, ASPECTS.1);
+    let tile_width = (TILE_WIDTH * (aspect / 1.33).sqrt().min(1.0)) as usize;
+    let tile_height = (tile_width as f64 / aspect) as usize;
     let camera = Camera::framing(&points, sheet.up, tile_width as f64 / tile_height as f64);
     drop(points);
 
@@ -104,7 +110,7 @@ pub fn compose(sheet: Sheet) -> Image {
         &mut image,
         &fitted(&sheet.subtitle, 11.0, width),
         MARGIN as f32,
-        50.0,
+        54.0,
         11.0,
         FAINT,
     );
@@ -116,18 +122,30 @@ pub fn compose(sheet: Sheet) -> Image {
         font::draw(&mut image, label, MARGIN as f32, y, 12.0, INK);
     }
     for (i, column) in sheet.columns.into_iter().enumerate() {
-        font::draw(&mut image, &column.title, left(i) as f32, 74.0, 10.0, INK);
+        font::draw(&mut image, &column.title, left(i) as f32, 82.0, 10.0, INK);
         let below = (top(2) + tile_height + 8) as f32;
         font::draw(&mut image, &column.note, left(i) as f32, below, 10.0, FAINT);
-        let tile = render::draw(&column.source, &camera, tile_width, tile_height);
+        let tile = render::draw(
+            &column.source,
+            &camera,
+            Light::Studio,
+            tile_width,
+            tile_height,
+        );
         image.paste(&tile, left(i), top(0));
-        let tile = render::draw(&column.decoded, &camera, tile_width, tile_height);
+        let tile = render::draw(
+            &column.decoded,
+            &camera,
+            Light::Studio,
+            tile_width,
+            tile_height,
+        );
         image.paste(&tile, left(i), top(1));
         let mut surfaces = column.decoded;
         for (surface, errors) in surfaces.iter_mut().zip(&column.errors) {
             surface.colours = errors.iter().map(|&error| false_colour(error)).collect();
         }
-        let tile = render::draw(&surfaces, &camera, tile_width, tile_height);
+        let tile = render::draw(&surfaces, &camera, Light::Even, tile_width, tile_height);
         image.paste(&tile, left(i), top(2));
     }
     legend(&mut image, left(0), height - 34, &sheet.scale);

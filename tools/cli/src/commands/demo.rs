@@ -1,0 +1,301 @@
+//! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact sheets.
+
+use super::compile::{Done, Job, compile_options};
+use super::extract::Kind;
+use super::verify;
+use crate::cli::{Content, DemoArgs};
+use crate::inputs::{self, InputOptions};
+use crate::output::{Class, Failure, Output, say, table};
+use crate::picture::frames::{self, Decoded};
+use crate::picture::render::guess_up;
+use crate::picture::sheet::{Column, Sheet, compose};
+use crate::progress::Progress;
+use crate::{guarded, units};
+use meshreel::{Limits, Reel};
+use meshreel_scene::sample::World;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Frames on a sheet.
+const SHEET_FRAMES: usize = 5;
+
+/// The bundled files, in `testdata/inputs`.
+const BUNDLED: [&str; 8] = [
+    "a_flag_wind.abc",
+    "c_wall_fracture_onemesh.abc",
+    "d_snake_skinned.abc",
+    "e_metaballs.abc",
+    "g_scene_attributes.abc",
+    "j_visibility_particles.abc",
+    "m_scale_shear.abc",
+    "n_robot_bone_parented.abc",
+];
+
+/// Runs the verb.
+pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
+    let files = find_inputs(arguments.inputs.as_deref())?;
+    let directory = &arguments.output;
+    std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
+    let (mut results, mut rows, mut failed) = (Vec::new(), Vec::new(), 0);
+    for file in &files {
+        output.detail(&format!("{}", file.display()));
+        match guarded(|| one(file, arguments, output)) {
+            Ok(shown) => {
+                failed += usize::from(!shown.ok);
+                rows.push(shown.row);
+                results.push(shown.json);
+            }
+            Err(failure) => {
+                failed += 1;
+                let failure = failure.or_at(file);
+                say(&format!("error: {}", failure.line()));
+                rows.push(vec![name_of(file), "failed".into()]);
+                results
+                    .push(json!({ "input": file.display().to_string(), "error": failure.json() }));
+            }
+        }
+    }
+    let mut value = json!({
+        "output": directory.display().to_string(),
+        "ok": failed == 0,
+        "files": results,
+    });
+    if failed > 0 {
+        let what = format!("{failed} of {} files failed", files.len());
+        let at = Some(directory.display().to_string());
+        value["error"] = Failure::new(Class::Check, what, at).json();
+    }
+    output.result(&value, true, || {
+        let header = [
+            "file", "frames", "source", "raw", "reel", "ratio", "tolerance", "max error", "<check", "seconds",
+        ];
+        let mut text = table(&header, &rows);
+        text.push_str(&format!(
+            "\nsource: the .abc; raw: 12 bytes per point and frame, 40 per transform and sample; reel: without the \
+             source map.\ntolerance and max error: of the mesh that comes nearest to its limit, in scene units.\n\
+             {}/*.png: source, decoded and error; *.reel: compiled; *.abc: extracted again\n",
+            directory.display()
+        ));
+        text
+    })?;
+    Ok(ExitCode::from(u8::from(failed > 0)))
+}
+
+/// What came of a file.
+struct Shown {
+    ok: bool,
+    row: Vec<String>,
+    json: Value,
+}
+
+/// Compiles, verifies, extracts and draws one file.
+fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failure> {
+    let name = name_of(file);
+    let at = |extension: &str| arguments.output.join(format!("{name}.{extension}"));
+    let (reel_path, extracted, sheet) = (at("reel"), at("abc"), at("png"));
+    let content = Content {
+        tolerance: Some(arguments.tolerance),
+        ..Content::default()
+    };
+    let quiet = Output {
+        flags: crate::cli::OutputFlags {
+            // Remarks on bundled files are known; --verbose shows them.
+            quiet: !output.flags.verbose,
+            ..output.flags
+        },
+    };
+    let job = Job {
+        input: InputOptions::default(),
+        options: compile_options(&content, &[]),
+        explain: false,
+        output: quiet,
+    };
+    let paths = [file.to_path_buf()];
+    let done = job.compile(&paths, &reel_path)?;
+    let progress = Progress::new(output, &name);
+    let verified = verify::check(&paths, &reel_path, &job.input, &progress)?;
+
+    let reel = Reel::open(&reel_path, &Limits::default())?;
+    let scene = meshreel_check::scene::to_scene(&reel)?;
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    Kind::Alembic.write(&extracted, &scene, &times, &progress)?;
+
+    draw_sheet(file, arguments, &done, &reel, &verified, &progress)?.write_png(&sheet)?;
+    drop(progress);
+
+    let (tolerance, max_error) = verified.worst();
+    let source_bytes = inputs::file_bytes(&paths);
+    let report = &done.report;
+    let ratio = super::info::ratio(report.raw_bytes, done.counted_bytes());
+    Ok(Shown {
+        ok: verified.ok(),
+        row: vec![
+            name,
+            report.frames.to_string(),
+            units::bytes(source_bytes),
+            units::bytes(report.raw_bytes),
+            units::bytes(done.counted_bytes()),
+            format!("{}:1", units::short(ratio)),
+            units::short(tolerance),
+            units::short(max_error),
+            if verified.ok() { "ok" } else { "BROKEN" }.to_string(),
+            format!("{:.2}", done.seconds),
+        ],
+        json: json!({
+            "input": file.display().to_string(),
+            "reel": reel_path.display().to_string(),
+            "extracted": extracted.display().to_string(),
+            "sheet": sheet.display().to_string(),
+            "source_bytes": source_bytes,
+            "raw_bytes": report.raw_bytes,
+            "reel_bytes": done.counted_bytes(),
+            "source_map_bytes": report.source_map_bytes,
+            "ratio": ratio,
+            "frames": report.frames,
+            "tolerance": tolerance,
+            "max_error": max_error,
+            "ok": verified.ok(),
+            "seconds": done.seconds,
+        }),
+    })
+}
+
+/// Source and decoded frames side by side.
+fn draw_sheet(
+    file: &Path,
+    arguments: &DemoArgs,
+    done: &Done,
+    reel: &Reel,
+    verified: &verify::Verified,
+    progress: &Progress,
+) -> Result<crate::picture::image::Image, Failure> {
+    let (scene, _) = inputs::open(&[file.to_path_buf()], &InputOptions::default())?;
+    let placed = scene.expand()?;
+    let mut world = World::new(&scene, &placed)?;
+    let mut decoded = Decoded::new(reel)?;
+    let chosen = spread(reel.frame_count(), SHEET_FRAMES);
+    let mut columns = Vec::with_capacity(chosen.len());
+    for (i, &frame) in chosen.iter().enumerate() {
+        let time = reel.time(frame);
+        let source = frames::of_scene(&scene, &placed, &mut world, time)?;
+        let shown = decoded.frame(frame, &source)?;
+        columns.push(Column {
+            title: format!("frame {frame} · {} s", units::short(time)),
+            note: match shown.worst <= 1.0 {
+                true => format!("max {:.0}% of tolerance", 100.0 * shown.worst),
+                false => format!("BEYOND: {} × tolerance", units::short(shown.worst.into())),
+            },
+            source: source.into_iter().map(|mesh| mesh.surface).collect(),
+            decoded: shown.surfaces,
+            errors: shown.errors,
+        });
+        progress.step("draw", i as u64 + 1, chosen.len() as u64);
+    }
+    let points: Vec<glam::DVec3> = columns
+        .iter()
+        .flat_map(|column| &column.source)
+        .flat_map(|surface| surface.positions.iter().copied())
+        .collect();
+    let report = &done.report;
+    let (_, max_error) = verified.worst();
+    let triangles: u64 = reel
+        .description()
+        .meshes
+        .iter()
+        .map(|m| u64::from(m.indices) / 3)
+        .sum();
+    Ok(compose(Sheet {
+        title: name_of(file),
+        subtitle: format!(
+            "{} frames · {} {}, {} triangles · source {} → reel {} · raw {}, ratio {}:1 · max error {}",
+            report.frames,
+            units::count(report.meshes.len() as u64),
+            if report.meshes.len() == 1 {
+                "mesh"
+            } else {
+                "meshes"
+            },
+            units::count(triangles),
+            units::bytes(inputs::file_bytes(&[file.to_path_buf()])),
+            units::bytes(done.counted_bytes()),
+            units::bytes(report.raw_bytes),
+            units::short(super::info::ratio(report.raw_bytes, done.counted_bytes())),
+            units::short(max_error),
+        ),
+        columns,
+        scale: format!("the tolerance of each mesh ({})", arguments.tolerance),
+        up: guess_up(scene.format, &points),
+    }))
+}
+
+/// `count` frames from the first to the last, evenly.
+fn spread(frames: usize, count: usize) -> Vec<usize> {
+    let count = count.min(frames);
+    (0..count)
+        .map(|i| match count {
+            1 => 0,
+            _ => i * (frames - 1) / (count - 1),
+        })
+        .collect()
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The `.abc` files of the directory that was asked for, else the bundled ones: beside the sources this binary was
+/// built from, or below the current directory.
+fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let Some(directory) = asked else {
+        let places = [
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs"),
+            PathBuf::from("testdata/inputs"),
+        ];
+        let all_of = |place: PathBuf| {
+            let place = place.canonicalize().ok()?;
+            let files = BUNDLED.map(|name| place.join(name)).to_vec();
+            files.iter().all(|file| file.is_file()).then_some(files)
+        };
+        return places.into_iter().find_map(all_of).ok_or_else(|| {
+            Failure::new(
+                Class::Io,
+                "the bundled files are not here; run this from the repository, or name a directory of .abc files with --inputs",
+                Some("testdata/inputs".into()),
+            )
+        });
+    };
+    let entries = std::fs::read_dir(directory).map_err(|e| Failure::io(directory, &e))?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case("abc"))
+        })
+        .collect();
+    files.sort();
+    match files.is_empty() {
+        true => Err(Failure::usage(format!(
+            "{}: has no .abc files",
+            directory.display()
+        ))),
+        false => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_a_sheet() {
+        assert_eq!(spread(60, 5), [0, 14, 29, 44, 59]);
+        assert_eq!(spread(3, 5), [0, 1, 2]);
+        assert_eq!(spread(1, 5), [0]);
+        assert!(spread(0, 5).is_empty());
+    }
+}

@@ -1,0 +1,228 @@
+//! `meshreel verify`: a `.reel` against its source, read again.
+
+use crate::cli::VerifyArgs;
+use crate::inputs::{self, InputOptions};
+use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
+use crate::progress::Progress;
+use crate::units;
+use meshreel::{Limits, Reel};
+use meshreel_scene::Remark;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Most rows of the table of meshes without `--verbose`.
+const SHOWN_MESHES: usize = 24;
+
+/// Runs the verb.
+pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> {
+    let start = Instant::now();
+    let Some((reel, inputs)) = arguments.files.split_last() else {
+        return Err(Failure::usage("name the source files and the .reel"));
+    };
+    if !inputs::is_reel(reel) {
+        return Err(Failure::usage(format!(
+            "{}: the last file must be the .reel, the ones before it the source",
+            reel.display()
+        )));
+    }
+    let options = InputOptions {
+        points: arguments.points.clone(),
+        source_fps: arguments.source_fps,
+    };
+    let name = reel
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let progress = Progress::new(output, &name);
+    let verified = check(inputs, reel, &options, &progress)?;
+    drop(progress);
+    output.remarks(&verified.remarks);
+    let seconds = start.elapsed().as_secs_f64();
+    output.result(&verified.json(seconds), true, || {
+        verified.text(reel, output.flags.verbose, seconds)
+    })?;
+    Ok(ExitCode::from(u8::from(!verified.ok())))
+}
+
+/// Outcome of a check.
+pub struct Verified {
+    report: meshreel_check::Report,
+    remarks: Vec<Remark>,
+}
+
+/// Reads the source again and compares.
+pub fn check(
+    inputs: &[PathBuf],
+    reel: &Path,
+    options: &InputOptions,
+    progress: &Progress,
+) -> Result<Verified, Failure> {
+    let reel = Reel::open(reel, &Limits::default())?;
+    let mut options = options.clone();
+    if options.source_fps.is_none() {
+        // What the user said when compiling is in the file.
+        options.source_fps = stored(&reel, "source-fps");
+    }
+    let (scene, remarks) = inputs::open(inputs, &options)?;
+    let step = |done: u64, total: u64| progress.step("verify", done, total);
+    let report = meshreel_check::verify(&scene, &reel, &step)?;
+    Ok(Verified { report, remarks })
+}
+
+/// A value among the file's options.
+fn stored<T: std::str::FromStr>(reel: &Reel, key: &str) -> Option<T> {
+    reel.description()
+        .options
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .find_map(|(name, value)| (name == key).then(|| value.parse().ok())?)
+}
+
+impl Verified {
+    /// Everything that was promised holds.
+    pub fn ok(&self) -> bool {
+        self.report.ok
+    }
+
+    /// Tolerance and largest error of the mesh that comes nearest to its tolerance, or furthest beyond it.
+    pub fn worst(&self) -> (f64, f64) {
+        let part = |tolerance: f64, error: f64| match tolerance > 0.0 {
+            true => error / tolerance,
+            false => error,
+        };
+        self.report
+            .meshes
+            .iter()
+            .map(|mesh| (mesh.tolerance, mesh.max_error))
+            .max_by(|a, b| part(a.0, a.1).total_cmp(&part(b.0, b.1)))
+            .unwrap_or((0.0, 0.0))
+    }
+
+    /// The object of HOUSE §8.3.
+    fn json(&self, seconds: f64) -> Value {
+        let report = &self.report;
+        let meshes: Vec<Value> = report
+            .meshes
+            .iter()
+            .map(|mesh| {
+                json!({
+                    "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices, "frames": mesh.frames,
+                    "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
+                    "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
+                    "colour_max_error": mesh.colour_max_error, "matched": mesh.matched.name(), "ok": mesh.ok,
+                })
+            })
+            .collect();
+        let failures: Vec<Value> = report
+            .failures
+            .iter()
+            .map(|failure| json!({ "path": failure.path, "frame": failure.frame, "what": failure.what }))
+            .collect();
+        let mut value = json!({
+            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": [],
+            "failures": failures, "more_failures": report.more_failures,
+            "seconds": seconds, "remarks": remarks_json(&self.remarks),
+        });
+        if !report.ok {
+            value["error"] = self.failure().json();
+        }
+        value
+    }
+
+    /// The first thing that does not hold, as an error.
+    fn failure(&self) -> Failure {
+        let what = match self.report.failures.first() {
+            Some(first) => {
+                let more = self.report.failures.len() as u64 - 1 + self.report.more_failures;
+                match more {
+                    0 => first.to_string(),
+                    more => format!("{first} (and {more} more)"),
+                }
+            }
+            None => "the promise does not hold".into(),
+        };
+        Failure::new(Class::Check, what, None)
+    }
+
+    fn text(&self, reel: &Path, verbose: bool, seconds: f64) -> String {
+        let report = &self.report;
+        let most = if verbose { usize::MAX } else { SHOWN_MESHES };
+        // Broken ones first, then those nearest to their tolerance.
+        let mut meshes: Vec<_> = report.meshes.iter().collect();
+        let part = |error: f64, tolerance: f64| {
+            if tolerance > 0.0 {
+                error / tolerance
+            } else {
+                error
+            }
+        };
+        meshes.sort_by(|a, b| {
+            let key = |mesh: &meshreel_check::MeshReport| part(mesh.max_error, mesh.tolerance);
+            a.ok.cmp(&b.ok).then(key(b).total_cmp(&key(a)))
+        });
+        let optional = |value: Option<f64>| value.map_or("–".to_string(), units::short);
+        let mut rows: Vec<Vec<String>> = meshes
+            .iter()
+            .take(most)
+            .map(|mesh| {
+                vec![
+                    one_line(&mesh.path),
+                    mesh.method.to_string(),
+                    units::count(mesh.vertices as u64),
+                    mesh.frames.to_string(),
+                    units::short(mesh.tolerance),
+                    units::short(mesh.max_error),
+                    units::short(mesh.rms_error),
+                    optional(mesh.normal_max_deg),
+                    optional(mesh.uv_max_error),
+                    mesh.matched.name().to_string(),
+                    if mesh.ok { "ok" } else { "BROKEN" }.to_string(),
+                ]
+            })
+            .collect();
+        if meshes.len() > most {
+            rows.push(vec![format!(
+                "… and {} more; --verbose shows all",
+                meshes.len() - most
+            )]);
+        }
+        let mut out = table(
+            &[
+                "mesh",
+                "<method",
+                "vertices",
+                "frames",
+                "tolerance",
+                "max error",
+                "rms error",
+                "normal deg",
+                "uv",
+                "<matched",
+                "<check",
+            ],
+            &rows,
+        );
+        let shown = if verbose { usize::MAX } else { 10 };
+        for failure in report.failures.iter().take(shown) {
+            out.push_str(&format!("broken: {}\n", one_line(&failure.to_string())));
+        }
+        let rest = report.failures.len().saturating_sub(shown) as u64 + report.more_failures;
+        if rest > 0 {
+            out.push_str(&format!("broken: {rest} more\n"));
+        }
+        out.push_str(&format!(
+            "{}: {} ({} frames, {seconds:.2} s)\n",
+            reel.display(),
+            if report.ok {
+                "every promise holds"
+            } else {
+                "NOT as promised"
+            },
+            report.frames,
+        ));
+        out
+    }
+}
