@@ -136,7 +136,21 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
-        out.extend(values.iter().map(|value| W::wrap32(axis.level(value[k]))));
+        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is measured. Equal
+        // values give equal levels, which is all that keeps cracks shut.
+        let (min, scale) = (
+            f64::from(axis.min),
+            if axis.step > 0.0 {
+                1.0 / f64::from(axis.step)
+            } else {
+                0.0
+            },
+        );
+        let last = f64::from(axis.levels.saturating_sub(1));
+        out.extend(values.iter().map(|value| {
+            let level = ((f64::from(value[k]) - min) * scale + 0.5).clamp(0.0, last);
+            W::wrap32(level as u32)
+        }));
     }
 }
 
@@ -181,25 +195,37 @@ fn error_of<W: Typed>(record: &StreamRecord, levels: &[W], values: &VertexValues
         Semantic::Normal => {
             let count = values.normals.len();
             let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
-            (0..count).fold(0.0, |most, v| {
-                angle(
+            degrees((0..count).fold(0.0, |most, v| {
+                chord(
                     octahedral::decode([at(v, 0), at(v, 1)], bits),
                     values.normals[v],
                 )
                 .max(most)
-            })
+            }))
         }
         Semantic::QTangent => {
             let count = values.normals.len();
             let at = |v: usize, k: usize| levels[k * count + v].to_u32() as u16;
-            (0..count).fold(0.0, |most: f64, v| {
+            degrees((0..count).fold(0.0, |most: f64, v| {
                 let back = qtangent::decode([at(v, 0), at(v, 1), at(v, 2), at(v, 3)], bits);
                 let [x, y, z, _] = values.tangents[v];
-                most.max(angle(back.normal, values.normals[v]))
-                    .max(angle(back.tangent, [x, y, z]))
-            })
+                most.max(chord(back.normal, values.normals[v]))
+                    .max(chord(back.tangent, [x, y, z]))
+            }))
         }
     }
+}
+
+/// Square of the distance of two unit vectors.
+fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
+    (0..3)
+        .map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2))
+        .sum()
+}
+
+/// Angle of a chord given by its square.
+fn degrees(chord: f64) -> f64 {
+    2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
 fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f32; N]]) -> f64 {
@@ -215,23 +241,6 @@ fn farthest<const N: usize, W: Typed>(axes: &[Axis], levels: &[W], values: &[[f3
         most = most.max(square);
     }
     most.sqrt()
-}
-
-/// Angle between two vectors in degrees; 0 where one of them has no direction.
-pub fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
-    let (a, b) = (a.map(f64::from), b.map(f64::from));
-    let cross = [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ];
-    let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let sine = (cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]).sqrt();
-    if sine == 0.0 && dot == 0.0 {
-        0.0
-    } else {
-        sine.atan2(dot).to_degrees()
-    }
 }
 
 /// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
