@@ -271,13 +271,10 @@ impl<'a> MeshPlan<'a> {
                 looks.push(levels);
             }
         }
-        self.has_table = self.streams.iter().any(|s| s.animated);
-        self.table = match self.has_table {
-            false => parallelogram::derive_table(&fixed.indices, vertices),
-            true => {
-                with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices))
-            }
-        };
+        // Without a stored table the decoder predicts from the previous vertex alone.
+        self.has_table = true;
+        self.table =
+            with_levels!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
         Ok(())
     }
 
