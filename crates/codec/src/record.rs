@@ -101,7 +101,7 @@ pub struct NodeRecord {
     pub visibility: Visibility,
     /// Transform, for animated nodes that of the first frame.
     pub rest: Transform,
-    /// Resolved tolerance of this placement in world units (HOUSE §8.1), 0 without mesh.
+    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 without mesh.
     pub tolerance: f64,
     /// Mesh vertices are in world space (transforms could not be kept within the tolerance).
     pub baked: bool,

@@ -1,4 +1,4 @@
-//! From vertices back to the source (HOUSE §8.1): strippable, counted apart. Lossless; read once, when somebody asks.
+//! From vertices back to the source (PROMISE.md §1): strippable, counted apart. Lossless; read once, when somebody asks.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

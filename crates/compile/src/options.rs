@@ -37,7 +37,7 @@ pub struct MeshOverride {
 /// Options of a compile. `Default` is what the command line does without flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The promise (HOUSE §8.1).
+    /// The promise (PROMISE.md §1).
     pub tolerance: Tolerance,
     /// Largest angle between source and decoded normals, degrees.
     pub normal_tolerance: f64,

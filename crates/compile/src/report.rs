@@ -24,7 +24,7 @@ impl Progress for Silent {
     fn update(&self, _: Phase, _: u64, _: u64) {}
 }
 
-/// Outcome of a compile; names as in the JSON contract (HOUSE §8.3).
+/// Outcome of a compile; names as in the JSON contract (PROMISE.md §5).
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Size of the file, source map included.

@@ -450,7 +450,7 @@ fn describe(
     }
 }
 
-/// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (HOUSE §8.2).
+/// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (PROMISE.md §4).
 fn period(job: &Job<'_>) -> f64 {
     let n = job.times.len();
     if n < 2 {

@@ -369,7 +369,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     }
 }
 
-/// Times closer than this are one (HOUSE.md §8.2): 10 µs.
+/// Times closer than this are one (PROMISE.md §4): 10 µs.
 pub const SAME_TIME: f64 = 1e-5;
 
 /// One object of the tree with instances expanded: an instance's subtree appears under it again.

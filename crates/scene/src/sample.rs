@@ -54,7 +54,7 @@ pub const MAX_FRAMES: usize = 1 << 24;
 
 /// Time of every output frame, ascending: the superset of the sample times of everything that is compiled and really
 /// changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which nothing changes has one
-/// frame. A04, HOUSE §8.2. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+/// frame. A04, PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],
@@ -196,7 +196,7 @@ fn collect_attribute<T: Clone + Send + Sync + 'static>(
 }
 
 /// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
-/// *second*) although it has a sample per frame (ALEMBIC_FORMAT trap 5).
+/// *second*) although it has a sample per frame.
 pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
     let identity = TimeSampling::Uniform {
         start: 0.0,

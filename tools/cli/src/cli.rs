@@ -290,7 +290,7 @@ pub struct DemoArgs {
     pub tolerance: Tolerance,
 }
 
-/// What is said of anything that HOUSE names and this version lacks.
+/// What is said of options that are planned and that this version lacks.
 pub const NOT_BUILT: &str = "not built yet in this version";
 
 /// A frame rate: `24`, `29.97` or `30000/1001`.

@@ -1,5 +1,5 @@
 //! First pass, over the source alone: which meshes are placed where, when they are visible, how large they are, and
-//! hence what tolerance each placement has (HOUSE §8.1), and which points are one in all frames.
+//! hence what tolerance each placement has (PROMISE.md §1), and which points are one in all frames.
 
 use crate::verify::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;

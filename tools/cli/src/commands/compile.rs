@@ -136,7 +136,7 @@ impl Done {
             .saturating_sub(self.report.source_map_bytes)
     }
 
-    /// The object of HOUSE §8.3.
+    /// The object of PROMISE.md §5.
     pub fn json(&self) -> Value {
         let report = &self.report;
         let meshes: Vec<Value> = report

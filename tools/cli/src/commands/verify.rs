@@ -101,7 +101,7 @@ impl Verified {
             .unwrap_or((0.0, 0.0))
     }
 
-    /// The object of HOUSE §8.3.
+    /// The object of PROMISE.md §5.
     fn json(&self, seconds: f64) -> Value {
         let report = &self.report;
         let meshes: Vec<Value> = report
