@@ -61,6 +61,8 @@ pub struct Options {
     pub fps: Option<f64>,
     /// Part of the animation.
     pub range: Option<Range>,
+    /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
+    pub source_fps: Option<f64>,
     /// Only nodes that match one of these globs (all, if empty) …
     pub include: Vec<String>,
     /// … and none of these.
@@ -98,6 +100,7 @@ impl Default for Options {
             cycle: false,
             fps: None,
             range: None,
+            source_fps: None,
             include: Vec::new(),
             exclude: Vec::new(),
             unit: None,
@@ -201,6 +204,9 @@ impl Options {
             Some(Range::Frames(a, b)) => line("range", format!("{a}:{b}")),
             Some(Range::Seconds(a, b)) => line("range", format!("{a}s:{b}s")),
             None => {}
+        }
+        if let Some(fps) = self.source_fps {
+            line("source-fps", format!("{fps}"));
         }
         for glob in &self.include {
             line("include", glob.clone());

@@ -62,6 +62,7 @@ pub fn compile(
         tolerances: errors,
         options,
         motion: &motion,
+        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &selected),
     };
     let mut report = write::write(job, target, &pool, progress)?;
     compiler.pass(
@@ -69,7 +70,6 @@ pub fn compile(
         format!("{} frames, {} bytes", times.len(), report.file_bytes),
     );
     report.tree = flatten::print(&nodes, &placed);
-    report.raw_bytes += compiler.raw_transform_bytes(&placed, &selected);
     compiler.remarks.sort();
     compiler.remarks.dedup();
     report.remarks = compiler.remarks;

@@ -41,6 +41,8 @@ pub struct Job<'a> {
     pub tolerances: Vec<Budget>,
     pub options: &'a Options,
     pub motion: &'a Motion,
+    /// 40 bytes per transform and sample of the source.
+    pub raw_transform_bytes: u64,
 }
 
 /// The file, or, on a dry run, only its size.
@@ -228,9 +230,12 @@ pub fn write(
         batches.flush(&mut compressor, &mut output)?;
     }
     let mut totals = vec![Total::default(); meshes];
+    let raw_points: u64 = (job.plans.iter())
+        .map(|(p, _)| 12 * p.prepared.points_total)
+        .sum();
     let mut summary = Summary {
         bounds: crate::encode::NOTHING,
-        raw_bytes: 0,
+        raw_bytes: raw_points + job.raw_transform_bytes,
         flags: 0,
     };
     encode_frames(&job, pool, progress, |frame| {
@@ -251,7 +256,6 @@ pub fn write(
                 *bytes += (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as u64
             }
         }
-        summary.raw_bytes += frame.raw as u64;
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(frame.bounds[k]);
             summary.bounds[k + 3] = summary.bounds[k + 3].max(frame.bounds[k + 3]);
@@ -282,6 +286,7 @@ pub fn write(
     compressor.compress(&bytes, &mut packed);
     output.chunk(DESCRIPTION, bytes.len() as u32, &packed)?;
 
+    let raw_bytes = summary.raw_bytes;
     let file_bytes = match output {
         Output::File(writer) => writer.finish(summary)?,
         Output::Count { bytes, .. } => bytes,
@@ -290,11 +295,7 @@ pub fn write(
         file_bytes,
         source_map_bytes: maps.total,
         frames: job.times.len(),
-        raw_bytes: job
-            .plans
-            .iter()
-            .map(|(p, _)| 12 * p.prepared.points_total)
-            .sum(),
+        raw_bytes,
         ..Report::default()
     };
     for (m, (plan, placements)) in job.plans.iter().enumerate() {

@@ -222,13 +222,6 @@ impl Output {
         print(&out)
     }
 
-    /// A line on stderr, unless `--quiet`.
-    pub fn note(&self, text: &str) {
-        if !self.flags.quiet {
-            say(text);
-        }
-    }
-
     /// A line on stderr with `--verbose`.
     pub fn detail(&self, text: &str) {
         if self.flags.verbose {

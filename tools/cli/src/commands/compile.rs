@@ -423,6 +423,7 @@ pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
     options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
     options.cycle = content.cycle;
     options.fps = content.fps.map(|rate| rate.0);
+    options.source_fps = content.source_fps.map(|rate| rate.0);
     options.range = content.range.map(|range| match range {
         units::Range::Frames(first, last) => sample::Range::Frames(first, last),
         units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),
