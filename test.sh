@@ -32,14 +32,6 @@ if [ "${1:-}" = --no-fuzz ]; then
 fi
 
 step fuzz targets
-command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
-fuzz/seeds.sh
-# The sanitizer is not in stable Rust yet; this variable lets the stable compiler use it.
-export RUSTC_BOOTSTRAP=1
-cargo fuzz build
-for target in $(cargo fuzz list); do
-    step "fuzz $target, $fuzz_seconds s"
-    cargo fuzz run "$target" -- -max_total_time="$fuzz_seconds" -timeout=20 -rss_limit_mb=3000 -verbosity=0 -print_final_stats=0
-done
+fuzz/run.sh "$fuzz_seconds"
 
 step done
