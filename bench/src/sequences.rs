@@ -3,6 +3,8 @@
 use crate::baselines::{Baselines, Sequence};
 use crate::{compare, machine};
 use anyhow::{Context, bail};
+use meshreel::format::FrameKind;
+use meshreel::{Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
 use meshreel_scene::read::{self, ReadOptions};
@@ -40,6 +42,9 @@ struct Row {
     bpvf: f64,
     /// The same of the whole file but its source map: connectivity, names and tables counted.
     file_bpvf: f64,
+    /// Bits per vertex of an index frame, and of one between.
+    index_bits: f64,
+    between_bits: f64,
     baseline_name: String,
     baseline: f64,
     /// Largest error over the diagonal.
@@ -155,12 +160,20 @@ fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Resu
     }
     let values = (sequence.vertices * sequence.frames) as f64;
     let errors = compare::compare(&scene, &target)?;
+    let reel = Reel::open(&target, &Limits::default())?;
+    let bits = |kind: FrameKind| {
+        let frames = reel.frames().iter().filter(|f| f.kind == kind);
+        let bytes: u64 = frames.clone().map(|f| u64::from(f.size)).sum();
+        8.0 * bytes as f64 / (sequence.vertices * frames.count().max(1)) as f64
+    };
     Ok(Row {
         sequence: sequence.name.clone(),
         tolerance: String::new(),
         block: "",
         bpvf: 8.0 * mesh.position_bytes as f64 / values,
         file_bpvf: 8.0 * (report.file_bytes - report.source_map_bytes) as f64 / values,
+        index_bits: bits(FrameKind::Index),
+        between_bits: bits(FrameKind::Between),
         baseline_name: String::new(),
         baseline: 0.0,
         max_error: errors.max / errors.diagonal,
@@ -171,19 +184,31 @@ fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Resu
 
 fn print_head() {
     println!(
-        "{:<9} {:>5} {:<8} {:>7} {:>7} {:>9} {:>7} {:>9} {:>7}",
-        "sequence", "eps", "block", "bpvf", "file", "baseline", "of it", "max err", "MB/s"
+        "{:<9} {:>5} {:<8} {:>7} {:>7} {:>7} {:>7} {:>9} {:>7} {:>9} {:>7}",
+        "sequence",
+        "eps",
+        "block",
+        "bpvf",
+        "file",
+        "index",
+        "between",
+        "baseline",
+        "of it",
+        "max err",
+        "MB/s"
     );
 }
 
 fn print_row(row: &Row) {
     println!(
-        "{:<9} {:>5} {:<8} {:>7.3} {:>7.3} {:>9.2} {:>6.1}% {:>9.2e} {:>7.1}{}",
+        "{:<9} {:>5} {:<8} {:>7.3} {:>7.3} {:>7.2} {:>7.2} {:>9.2} {:>6.1}% {:>9.2e} {:>7.1}{}",
         row.sequence,
         row.tolerance,
         row.block,
         row.bpvf,
         row.file_bpvf,
+        row.index_bits,
+        row.between_bits,
         row.baseline,
         100.0 * row.bpvf / row.baseline,
         row.max_error,
