@@ -21,6 +21,9 @@ use std::time::Instant;
 /// Most rows of the table of meshes without `--verbose`.
 const SHOWN_MESHES: usize = 12;
 
+/// Most rows of the table of files without `--verbose`.
+const SHOWN_FILES: usize = 40;
+
 /// Extensions of inputs; a `.reel` is never written under such a name.
 const INPUT_EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
 
@@ -326,6 +329,12 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
         value["error"] = failure.json();
     }
     job.output.result(&value, true, || {
+        if rows.len() > SHOWN_FILES && !job.output.flags.verbose {
+            // Failures have been said one by one.
+            rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
+            rows.truncate(SHOWN_FILES);
+            rows.push(vec!["… --verbose shows all".into()]);
+        }
         let mut text = table(
             &["file", "frames", "source", "reel", "ratio", "time"],
             &rows,

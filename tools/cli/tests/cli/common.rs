@@ -1,0 +1,112 @@
+//! Running the binary, and where test files are.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Outcome of a run.
+pub struct Run {
+    /// Exit code; −1 where a signal ended it.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    fn of(output: Output) -> Run {
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+
+    /// Stdout as exactly one JSON object.
+    pub fn json(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {:?} {:?}", self.stdout, self.stderr));
+        assert!(value.is_object(), "{value}");
+        value
+    }
+
+    /// Fails the test unless the exit code is `code`.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Run {
+        assert_eq!(
+            self.code, code,
+            "stdout {:?} stderr {:?}",
+            self.stdout, self.stderr
+        );
+        self
+    }
+
+    /// The only line of stderr that is an error.
+    #[track_caller]
+    pub fn error_line(&self) -> &str {
+        let mut lines = self
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("error: "));
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("no error in {:?}", self.stderr));
+        assert_eq!(lines.next(), None, "more than one error line");
+        line
+    }
+}
+
+/// The binary.
+pub fn binary() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_meshreel"))
+}
+
+/// Runs the binary with `arguments`.
+pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
+    Run::of(binary().args(arguments).output().expect("the binary runs"))
+}
+
+/// Runs the binary with words separated by blanks; `$NAME` words are replaced by paths.
+pub fn run_line(line: &str, paths: &[(&str, &Path)]) -> Run {
+    run(line.split_whitespace().map(|word| {
+        paths
+            .iter()
+            .find(|(name, _)| *name == word)
+            .map_or(PathBuf::from(word), |(_, path)| path.to_path_buf())
+    }))
+}
+
+/// A bundled scene.
+pub fn bundled(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/inputs")
+        .join(name)
+}
+
+/// The corpus, where there is one: `MESHREEL_CORPUS`, else beside the repository.
+pub fn corpus() -> Option<PathBuf> {
+    let place = match std::env::var_os("MESHREEL_CORPUS") {
+        Some(place) => PathBuf::from(place),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
+    };
+    let found = place.join("alembic/MANIFEST.tsv").is_file();
+    if !found {
+        println!("skipped: no corpus");
+    }
+    found.then_some(place)
+}
+
+/// Names of all files in a directory, sorted.
+pub fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,7 @@
+//! The command line as its users see it: the binary is run, and its exit code, its streams and its files are looked at.
+
+mod common;
+mod demo;
+mod files;
+mod info;
+mod usage;

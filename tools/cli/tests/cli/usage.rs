@@ -1,0 +1,259 @@
+//! Help, wrong usage, exit codes, the shape of errors.
+
+use crate::common::{binary, bundled, run, run_line};
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn help_of_every_verb() {
+    let general = run(["--help"]).expect(0);
+    for verb in ["compile", "info", "verify", "extract", "demo"] {
+        assert!(general.stdout.contains(verb), "{verb}");
+        let help = run([verb, "--help"]).expect(0);
+        assert!(help.stdout.contains("Usage: meshreel"), "{verb}");
+        for flag in ["--json", "--quiet", "--verbose"] {
+            assert!(help.stdout.contains(flag), "{verb} {flag}");
+        }
+    }
+    assert!(run(["--version"]).expect(0).stdout.starts_with("meshreel "));
+}
+
+#[test]
+fn help_lists_nothing_that_is_not_built() {
+    let general = run(["--help"]).expect(0).stdout;
+    for verb in ["play", "bench", "plot"] {
+        assert!(
+            !general
+                .lines()
+                .any(|line| line.trim_start().starts_with(verb)),
+            "{verb}"
+        );
+    }
+    let help = run(["compile", "--help"]).expect(0).stdout;
+    let later = [
+        "--codec",
+        "--lod",
+        "--remesh",
+        "--parts",
+        "--clips-only",
+        "--shell",
+        "rigid",
+        "skinned",
+        ".bvh",
+        ".glb",
+        ".usd",
+    ];
+    for word in later {
+        assert!(!help.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_2_and_one_line() {
+    let flag = bundled("a_flag_wind.abc");
+    let lines = [
+        "",
+        "bogus",
+        "compile",
+        "compile $IN",
+        "compile -o x.reel",
+        "compile $IN -o x.reel --bogus",
+        "compile $IN -o x.reel --tolerance",
+        "compile $IN -o x.reel --tolerance much",
+        "compile $IN -o x.reel --tolerance -1",
+        "compile $IN -o x.reel --tolerance 0",
+        "compile $IN -o x.reel --tolerance nan%",
+        "compile $IN -o x.reel --normal-tolerance 0deg",
+        "compile $IN -o x.reel --normal-tolerance 200deg",
+        "compile $IN -o x.reel --uv-tolerance 1/0",
+        "compile $IN -o x.reel --colour-bits 0",
+        "compile $IN -o x.reel --colour-bits 17",
+        "compile $IN -o x.reel --channels weights",
+        "compile $IN -o x.reel --block zip",
+        "compile $IN -o x.reel --index-every 0",
+        "compile $IN -o x.reel --index-every 65",
+        "compile $IN -o x.reel --effort 10",
+        "compile $IN -o x.reel --fps 0",
+        "compile $IN -o x.reel --source-fps x",
+        "compile $IN -o x.reel --range 9:3",
+        "compile $IN -o x.reel --range 5",
+        "compile $IN -o x.reel --range 1:2s",
+        "compile $IN -o x.reel --range 500:600",
+        "compile $IN -o x.reel --range 500s:600s",
+        "compile $IN -o x.reel --unit parsec",
+        "compile $IN -o x.reel --smooth-angle 181deg",
+        "compile $IN -o x.reel --memory lots",
+        "compile $IN -o x.reel --jobs 0",
+        "compile $IN -o x.reel --include [",
+        "compile $IN -o x.reel --quiet --verbose",
+        "compile $IN -o x.abc",
+        "compile $IN -o $IN",
+        "compile $IN $IN -o no_such_directory/",
+        "info",
+        "info a b",
+        "verify",
+        "verify $IN",
+        "verify $IN $IN",
+        "extract $IN",
+        "extract x.reel -o out.obj",
+        "extract x.reel -o out.xyz",
+        "extract x.reel -o out",
+        "demo extra",
+        "demo --tolerance 0",
+    ];
+    for line in lines {
+        let run = run_line(line, &[("$IN", &flag)]);
+        assert_eq!(run.code, 2, "{line}: {:?}", run.stderr);
+        assert_eq!(run.stdout, "", "{line}");
+        run.error_line();
+        assert_eq!(run.stderr.lines().count(), 1, "{line}: {:?}", run.stderr);
+
+        let run = run_line(&format!("{line} --json"), &[("$IN", &flag)]);
+        assert_eq!(run.code, 2, "{line} --json");
+        let error = &run.json()["error"];
+        assert_eq!(error["class"], "usage", "{line}: {error}");
+        assert!(
+            error["what"].as_str().is_some_and(|what| what.len() > 5),
+            "{line}: {error}"
+        );
+    }
+    assert!(!Path::new("x.reel").exists() && !Path::new("no_such_directory").exists());
+}
+
+#[test]
+fn what_later_versions_have_is_named_as_such() {
+    let flag = bundled("a_flag_wind.abc");
+    for line in [
+        "play x.reel",
+        "play x.reel --loop --rate 2",
+        "bench x.reel",
+        "plot x.reel --joint hip -o x.png",
+        "compile $IN -o x.reel --method rigid",
+        "compile $IN -o x.reel --method skinned",
+        "compile $IN -o x.reel --preset small",
+        "compile $IN -o x.reel --preset fast",
+        "compile $IN -o x.reel --parts connected",
+        "compile $IN -o x.reel --codec curve",
+        "compile $IN -o x.reel --lod 3",
+        "compile $IN -o x.reel --remesh",
+        "compile $IN -o x.reel --clips-only",
+        "compile $IN -o x.reel --shell 3cm",
+        "extract x.reel -o x.bvh",
+    ] {
+        let run = run_line(line, &[("$IN", &flag)]).expect(2);
+        assert!(
+            run.error_line().contains("not built yet in this version"),
+            "{line}: {}",
+            run.stderr
+        );
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["walk.bvh", "hero.glb", "scene.usdc"] {
+        let input = directory.path().join(name);
+        std::fs::write(&input, b"content").unwrap();
+        let run = run_line("info $IN", &[("$IN", &input)]).expect(1);
+        assert!(
+            run.error_line().contains("not built yet in this version"),
+            "{name}"
+        );
+        assert!(run.error_line().contains(name), "{name}");
+    }
+}
+
+#[test]
+fn failed_work_is_exit_1_and_names_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::write(at("empty.abc"), b"").unwrap();
+    std::fs::write(
+        at("text.abc"),
+        b"this is not an archive, whatever its name says",
+    )
+    .unwrap();
+    std::fs::write(
+        at("text.reel"),
+        b"this is not a reel, whatever its name says",
+    )
+    .unwrap();
+    std::fs::write(at("text.xyz"), b"unknown").unwrap();
+    std::fs::create_dir(at("folder.abc")).unwrap();
+    for (line, input, class) in [
+        ("info $IN", "missing.abc", "io"),
+        ("info $IN", "folder.abc", "io"),
+        ("info $IN", "empty.abc", "malformed"),
+        ("info $IN", "text.abc", "malformed"),
+        ("info $IN", "text.reel", "malformed"),
+        ("info $IN", "missing.reel", "io"),
+        ("info $IN", "text.xyz", "unsupported"),
+        ("compile $IN -o $OUT", "missing.abc", "io"),
+        ("compile $IN -o $OUT", "text.abc", "malformed"),
+        ("compile $IN -o $OUT", "missing.####.obj", "io"),
+        ("verify $FLAG $IN", "text.reel", "malformed"),
+        ("extract $IN -o $ABC", "text.reel", "malformed"),
+        ("extract $IN -o $ABC", "text.abc", "malformed"),
+        ("extract $IN -o $ABC", "missing.reel", "io"),
+    ] {
+        let (path, out, abc, flag) = (
+            at(input),
+            at("out.reel"),
+            at("out.abc"),
+            bundled("a_flag_wind.abc"),
+        );
+        let paths = [
+            ("$IN", path.as_path()),
+            ("$OUT", out.as_path()),
+            ("$ABC", abc.as_path()),
+            ("$FLAG", flag.as_path()),
+        ];
+        let run = run_line(line, &paths).expect(1);
+        assert!(
+            run.error_line().contains(input),
+            "{line} {input}: {}",
+            run.stderr
+        );
+        assert_eq!(run.stdout, "");
+        let run = run_line(&format!("{line} --json"), &paths).expect(1);
+        let json = run.json();
+        assert_eq!(json["error"]["class"], class, "{line} {input}: {json}");
+        assert!(!out.exists() && !abc.exists());
+    }
+}
+
+#[test]
+fn nobody_reading_the_result_is_no_error() {
+    let mut child = binary()
+        .args(["info", "--json"])
+        .arg(bundled("j_visibility_particles.abc"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert!(child.wait().unwrap().success(), "{stderr}");
+    assert!(!stderr.contains("panic"), "{stderr}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = binary()
+        .arg("info")
+        .arg(bundled("a_flag_wind.abc"))
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: stdout: "));
+}
