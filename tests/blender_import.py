@@ -52,7 +52,12 @@ def evaluate(frame):
         for layer in mesh.uv_layers:
             uv = numpy.empty(len(layer.data) * 2, dtype=numpy.float32)
             layer.data.foreach_get("uv", uv)
-            uvs.append(uv)
+            uvs.append(uv.reshape(-1, 2))
+        # Where a face begins means nothing: each begins at its lowest point.
+        begins = numpy.concatenate(([0], numpy.cumsum(sizes)[:-1])) if len(sizes) else numpy.zeros(0, int)
+        order = [b + (k + int(corners[b : b + n].argmin())) % n for b, n in zip(begins, sizes) for k in range(n)]
+        corners = corners[order]
+        uvs = [uv[order] for uv in uvs]
         meshes[name_of(item)] = (points, sizes, corners, uvs, bool(item.hide_viewport))
     return meshes
 
@@ -68,7 +73,9 @@ def tree(only_meshes=False):
                 item = item.parent
     lines = []
     for item in sorted(wanted, key=name_of):
-        materials = ",".join(slot.name for slot in item.material_slots)
+        # A set without faces is no material.
+        used = {p.material_index for p in item.data.polygons} if item.type == "MESH" else set()
+        materials = ",".join(s.name for i, s in enumerate(item.material_slots) if i in used and s.name != "default")
         layers = ""
         if item.type == "MESH":
             colours = [a.name for a in item.data.color_attributes]

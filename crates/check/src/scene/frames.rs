@@ -132,10 +132,15 @@ impl Frames {
         let mut state = self.lock();
         match state.frame(frame)? {
             Some(kept) => {
-                let held = kept.meshes[mesh].values.iter().find(|v| v.0 == values);
-                out.clear();
-                out.extend_from_slice(held.map_or(&[], |v| &v.1));
-                Ok(())
+                match kept.meshes[mesh].values.iter().find(|v| v.0 == values) {
+                    Some((_, held)) => {
+                        out.clear();
+                        out.extend_from_slice(held);
+                        Ok(())
+                    }
+                    // Streams that never change are not kept per frame.
+                    None => values.read(state.decoder.mesh(mesh), out).map_err(error),
+                }
             }
             None => values.read(state.decoder.mesh(mesh), out).map_err(error),
         }
