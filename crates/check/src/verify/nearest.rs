@@ -7,6 +7,18 @@ use crate::verify::tree::Tree;
 /// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what belongs to what.
 const CANDIDATES: usize = 256;
 
+/// The same for triangles, which have three vertices to choose for.
+const FACE_CANDIDATES: usize = 32;
+
+/// Face and corner of everything that a vertex can stand for, sorted.
+#[derive(Default)]
+struct Near {
+    corners: Vec<(u32, u32)>,
+    points: usize,
+    /// More points than are looked at.
+    undecided: bool,
+}
+
 /// Source and decoded mesh of one placement in one frame, in world space.
 pub(crate) struct Pairing<'a> {
     pub source: &'a [[f64; 3]],
@@ -152,69 +164,41 @@ impl<'a> Pairing<'a> {
         } else {
             self.polygons.turn
         };
+        let mut of_face = vec![(0u32, 0u32); self.polygons.total];
         let mut room = vec![0u32; self.polygons.total];
-        let mut first_corner = vec![(0u32, 0u32); self.polygons.total];
         for face in &self.polygons.faces {
+            of_face[face.number as usize] = (face.first, face.count);
             room[face.number as usize] = face.count - 2;
-            first_corner[face.number as usize] = (face.first, face.count);
         }
-        let mut near: Vec<Option<(Vec<u32>, bool)>> = vec![None; self.decoded.len()];
-        for t in indices.chunks_exact(3) {
-            for &v in t {
-                near[v as usize].get_or_insert_with(|| {
-                    let mut list = Vec::new();
-                    let (_, cut) = self.source_tree.within(
-                        self.decoded[v as usize],
-                        self.tolerance,
-                        CANDIDATES,
-                        |p| {
-                            list.push(p);
-                            false
-                        },
-                    );
-                    (list, cut)
-                });
-            }
+        let mut near: Vec<Option<Near>> = Vec::new();
+        near.resize_with(self.decoded.len(), || None);
+        for &v in indices {
+            near[v as usize].get_or_insert_with(|| self.near(v));
         }
-        let candidates = |v: u32| {
-            near[v as usize]
-                .as_ref()
-                .map_or((&[][..], false), |(l, c)| (l.as_slice(), *c))
+        // Triangles whose corners are certain choose their faces first.
+        let mut order: Vec<u32> = (0..expected as u32).collect();
+        let corners = |t: u32| {
+            let first = 3 * t as usize;
+            [0, 1, 2].map(|k| near[indices[first + k] as usize].as_ref())
         };
-        let (mut wrong, mut example) = (0u64, 0);
-        for (number, t) in indices.chunks_exact(3).enumerate() {
-            let [(a, cut_a), (b, cut_b), (c, cut_c)] = [t[0], t[1], t[2]].map(candidates);
-            let ties = a.len() > 1 || b.len() > 1 || c.len() > 1;
-            let (mut free, mut any) = (None, false);
-            'search: for &ca in a.iter().flat_map(|&p| self.corners_of(p)) {
-                let face = self.polygons.face[ca as usize];
-                for &cb in b.iter().flat_map(|&p| self.corners_of(p)) {
-                    if cb == ca || self.polygons.face[cb as usize] != face {
-                        continue;
-                    }
-                    for &cc in c.iter().flat_map(|&p| self.corners_of(p)) {
-                        if cc == ca || cc == cb || self.polygons.face[cc as usize] != face {
-                            continue;
-                        }
-                        let (first, count) = first_corner[face as usize];
-                        let from_a = |x: u32| (x - first + count - (ca - first)) % count;
-                        if (from_a(cb) < from_a(cc)) != (turn > 0) {
-                            continue;
-                        }
-                        any = true;
-                        if room[face as usize] > 0 {
-                            free = Some(face);
-                            break 'search;
-                        }
-                    }
-                }
+        let certain = |t: &u32| corners(*t).iter().flatten().all(|n| n.points == 1);
+        order.sort_by_key(|t| !certain(t));
+        let (mut wrong, mut example) = (0u64, u32::MAX);
+        for t in order {
+            let [Some(a), Some(b), Some(c)] = corners(t) else {
+                continue;
+            };
+            if a.undecided || b.undecided || c.undecided {
+                continue;
             }
-            match free {
-                Some(face) => room[face as usize] -= 1,
-                None if cut_a || cut_b || cut_c || any && ties => {}
+            let faces = common_faces(a, b, c, turn > 0, &of_face);
+            match faces.iter().find(|f| room[**f as usize] > 0) {
+                Some(&face) => room[face as usize] -= 1,
+                // Full, but others may have been in the wrong one of several that were possible.
+                None if faces.len() > 1 || !faces.is_empty() && !certain(&t) => {}
                 None => {
                     wrong += 1;
-                    example = if wrong == 1 { number } else { example };
+                    example = example.min(t);
                 }
             }
         }
@@ -226,10 +210,59 @@ impl<'a> Pairing<'a> {
         }
     }
 
+    /// Corners that a decoded vertex can stand for.
+    fn near(&self, v: u32) -> Near {
+        let mut near = Near::default();
+        let p = self.decoded[v as usize];
+        let (_, cut) = self
+            .source_tree
+            .within(p, self.tolerance, FACE_CANDIDATES, |point| {
+                near.points += 1;
+                let corners = self.corners_of(point).iter();
+                near.corners
+                    .extend(corners.map(|&c| (self.polygons.face[c as usize], c)));
+                false
+            });
+        near.undecided = cut;
+        if cut {
+            near.corners = Vec::new();
+        }
+        near.corners.sort_unstable();
+        near
+    }
+
     fn corners_of(&self, point: u32) -> &[u32] {
         let p = point as usize;
         &self.corners[self.first[p] as usize..self.first[p + 1] as usize]
     }
+}
+
+/// Faces that have three corners for a triangle, the right way round. `of_face`: first corner and number of corners.
+fn common_faces(a: &Near, b: &Near, c: &Near, ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
+    let of = |near: &Near, face: u32| {
+        let begin = near.corners.partition_point(|x| x.0 < face);
+        let length = near.corners[begin..].partition_point(|x| x.0 == face);
+        begin..begin + length
+    };
+    let mut faces = Vec::new();
+    for own in a.corners.chunk_by(|x, y| x.0 == y.0) {
+        let face = own[0].0;
+        let (in_b, in_c) = (&b.corners[of(b, face)], &c.corners[of(c, face)]);
+        let (first, count) = of_face[face as usize];
+        let fits = own.iter().any(|&(_, ca)| {
+            let from_a = |x: u32| (x - first + count - (ca - first)) % count;
+            in_b.iter().filter(|(_, cb)| *cb != ca).any(|&(_, cb)| {
+                let others = in_c.iter().filter(|(_, cc)| *cc != ca && *cc != cb);
+                others
+                    .into_iter()
+                    .any(|&(_, cc)| (from_a(cb) < from_a(cc)) == ascending)
+            })
+        });
+        if fits {
+            faces.push(face);
+        }
+    }
+    faces
 }
 
 /// Keeps the least difference; true where it is good enough.
