@@ -45,6 +45,10 @@ pub struct FrameDecoder {
     /// Frame and slot that is shown.
     current: Option<(usize, usize)>,
     worlds: Vec<[[f64; 4]; 3]>,
+    /// See [`FrameDecoder::mesh_bytes`].
+    mesh_bytes: Vec<f64>,
+    /// Per frame whether `mesh_bytes` has it.
+    counted: Vec<bool>,
 }
 
 /// Where things are in a frame; derived from the description.
@@ -111,6 +115,8 @@ impl FrameDecoder {
             decompressor: Decompressor::new(),
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
+            mesh_bytes: vec![0.0; description.meshes.len()],
+            counted: vec![false; reel.frame_count()],
             layout,
         };
         decoder.place_nodes();
@@ -120,6 +126,12 @@ impl FrameDecoder {
     /// The file.
     pub fn reel(&self) -> &Reel {
         &self.reel
+    }
+
+    /// Per mesh its share of the compressed bytes of all frames read so far, for tools that print sizes. After
+    /// every frame was decoded once, each counts once.
+    pub fn mesh_bytes(&self) -> &[f64] {
+        &self.mesh_bytes
     }
 
     /// The frame that is shown.
@@ -357,8 +369,15 @@ impl FrameDecoder {
                 .and_then(|used| take(&mut bytes, used));
             used.map_err(|c| in_frame(c, "transforms"))?;
         }
+        let stored = self.compressed.len() + meshreel_format::FRAME_ENTRY_SIZE;
+        // A frame that is read again counts nothing.
+        let packing = match std::mem::replace(&mut self.counted[frame], true) {
+            false => stored as f64 / raw_size.max(1) as f64,
+            true => 0.0,
+        };
         for (m, mesh) in self.reel.description().meshes.iter().enumerate() {
             let layout = &self.layout.meshes[m];
+            let left = bytes.len();
             match mesh.method {
                 Method::Static => {}
                 Method::Soft => {
@@ -396,6 +415,7 @@ impl FrameDecoder {
                     }
                 }
             }
+            self.mesh_bytes[m] += (left - bytes.len()) as f64 * packing;
         }
         if !bytes.is_empty() {
             return Err(in_frame(Corrupt("bytes left over"), ""));

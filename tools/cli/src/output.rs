@@ -331,6 +331,9 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 
 /// The failure that clap found, in one line.
 pub fn usage_failure(error: &clap::Error) -> Failure {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::usage("no verb: give compile, info, verify, extract or demo; see --help");
+    }
     let text = error.render().to_string();
     let mut parts: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {

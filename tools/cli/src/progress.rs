@@ -17,6 +17,18 @@ pub struct Progress {
 struct Current {
     name: String,
     since: Instant,
+    /// 0 while it is not known.
+    total: u64,
+}
+
+/// How a phase is shown that does not know how far it is, and one that does.
+const WAITING: &str = "{prefix} {msg} {spinner} {elapsed}";
+const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {eta} left";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸─")
 }
 
 impl Progress {
@@ -30,20 +42,21 @@ impl Progress {
                 false => ProgressDrawTarget::stderr(),
             },
         );
-        if let Ok(style) = ProgressStyle::with_template(
-            "{prefix} {msg:<8} {wide_bar:.cyan/dim} {pos}/{len} frames, {eta} left",
-        ) {
-            bar.set_style(style.progress_chars("━╸─"));
-        }
         bar.set_prefix(what.to_string());
         Progress {
             bar,
             phase: Mutex::new(Current {
                 name: String::new(),
                 since: Instant::now(),
+                total: 0,
             }),
             output,
         }
+    }
+
+    /// A phase begins that cannot say how far it is.
+    pub fn wait(&self, name: &str) {
+        self.step(name, 0, 0);
     }
 
     /// `done` of `total` of the phase called `name`. A lower `done` than before is ignored: threads report out of order.
@@ -53,13 +66,19 @@ impl Progress {
             self.finish_phase(&phase);
             phase.name = name.to_string();
             phase.since = Instant::now();
-            self.bar.set_length(total);
+            phase.total = 0;
             self.bar.set_message(name.to_string());
+            self.bar.set_style(style(WAITING));
+        }
+        if phase.total != total {
+            phase.total = total;
+            self.bar.set_style(style(COUNTING));
+            self.bar.set_length(total);
             self.bar.set_position(0);
             self.bar.reset_eta();
-            if !self.bar.is_hidden() {
-                self.bar.enable_steady_tick(Duration::from_millis(200));
-            }
+        }
+        if !self.bar.is_hidden() {
+            self.bar.enable_steady_tick(Duration::from_millis(200));
         }
         if done > self.bar.position() {
             self.bar.set_position(done);
@@ -93,7 +112,7 @@ impl meshreel_compile::Progress for Progress {
     fn update(&self, phase: Phase, done: u64, total: u64) {
         let name = match phase {
             Phase::Analyse => "analyse",
-            Phase::Encode => "encode",
+            Phase::Encode => "encode frames",
         };
         self.step(name, done, total);
     }

@@ -105,12 +105,14 @@ impl Job {
             .to_string_lossy()
             .into_owned();
         let progress = Progress::new(self.output, &name);
+        progress.wait("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
         let seconds = start.elapsed().as_secs_f64();
         self.output.detail(&format!(
             "{name}: opened in {seconds:.2} s, {} nodes",
             scene.nodes.len()
         ));
+        progress.wait("analyse");
         let report = meshreel_compile::compile(&scene, remarks, target, &self.options, &progress)
             .map_err(|error| {
             let failure = Failure::from(error);

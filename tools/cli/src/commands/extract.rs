@@ -114,7 +114,7 @@ impl Kind {
         progress: &Progress,
     ) -> Result<Vec<Remark>, Failure> {
         let mut step =
-            |done: usize, total: usize| progress.step("write", done as u64, total as u64);
+            |done: usize, total: usize| progress.step("write frames", done as u64, total as u64);
         let remarks = match self {
             Kind::Alembic => {
                 write::alembic::write(path, scene, &mut step)?;

@@ -6,11 +6,16 @@ use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
 use meshreel::format::FrameKind;
-use meshreel::record::{Description, Method, NodeRecord, Semantic, StreamRecord, Visibility};
-use meshreel::{Limits, Reel, kind};
+use meshreel::record::{
+    Description, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility,
+};
+use meshreel::{FrameDecoder, Limits, Reel, kind};
 use serde::Serialize;
 use std::fmt::Write;
 use std::process::ExitCode;
+
+/// Largest size of all frames, unpacked, that is decoded only to tell the sizes of meshes.
+const MEASURED_BYTES: u64 = 64 << 20;
 
 /// Runs the verb.
 pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
@@ -21,7 +26,7 @@ pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     };
     if inputs::is_reel(&arguments.file) {
         let reel = Reel::open(&arguments.file, &Limits::default())?;
-        let info = ReelInfo::new(&reel, wanted);
+        let info = ReelInfo::new(&reel, wanted)?;
         output.result(&info, false, || info.text(wanted))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -103,6 +108,8 @@ struct MeshInfo {
     topology: &'static str,
     materials: Vec<String>,
     source_map: bool,
+    /// All but the source map; none where that was not measured.
+    bytes: Option<u64>,
     streams: Vec<StreamInfo>,
 }
 
@@ -125,7 +132,7 @@ struct FrameInfo {
 }
 
 impl ReelInfo {
-    fn new(reel: &Reel, wanted: Wanted) -> ReelInfo {
+    fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
         let description = reel.description();
         let header = reel.reader().header();
         let frames = reel.frames();
@@ -135,7 +142,8 @@ impl ReelInfo {
         let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
             .map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
-        ReelInfo {
+        let sizes = mesh_bytes(reel, wanted)?;
+        Ok(ReelInfo {
             kind: "reel",
             file: reel.path().display().to_string(),
             version: header.version,
@@ -176,7 +184,7 @@ impl ReelInfo {
                 .iter()
                 .map(|node| node_info(node, frames.len()))
                 .collect(),
-            meshes: mesh_infos(description, frames.len()),
+            meshes: mesh_infos(description, frames.len(), sizes.as_deref()),
             frame_table: wanted.frames.then(|| {
                 frames
                     .iter()
@@ -191,7 +199,7 @@ impl ReelInfo {
                     })
                     .collect()
             }),
-        }
+        })
     }
 
     fn text(&self, wanted: Wanted) -> String {
@@ -309,6 +317,7 @@ impl ReelInfo {
                     units::count(u64::from(mesh.points)),
                     position.map_or(String::new(), |s| s.bits.to_string()),
                     position.map_or(String::new(), |s| units::short(s.tolerance)),
+                    mesh.bytes.map_or("–".into(), units::bytes),
                 ]
             })
             .collect();
@@ -327,6 +336,7 @@ impl ReelInfo {
                 "source points",
                 "bits",
                 "tolerance",
+                "bytes",
             ],
             &rows,
         )
@@ -427,11 +437,43 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
     }
 }
 
-fn mesh_infos(description: &Description, frames: usize) -> Vec<MeshInfo> {
+/// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they have to be
+/// decoded, so a large file is only measured when `--streams` asks for it.
+fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> {
+    let unpacked: u64 = reel
+        .frames()
+        .iter()
+        .map(|frame| u64::from(frame.raw_size))
+        .sum();
+    if unpacked > MEASURED_BYTES && !wanted.streams {
+        return Ok(None);
+    }
+    let mut decoder = FrameDecoder::new(reel)?;
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame)?;
+    }
+    let chunks = reel.chunks();
+    let part = |location: &Location| match chunks.get(location.chunk as usize) {
+        Some(chunk) if location.size > 0 && chunk.raw_size > 0 => {
+            f64::from(location.size) * f64::from(chunk.size) / f64::from(chunk.raw_size)
+        }
+        _ => 0.0,
+    };
+    let meshes = reel.description().meshes.iter().zip(decoder.mesh_bytes());
+    Ok(Some(
+        meshes
+            .map(|(mesh, frames)| (frames + part(&mesh.connectivity) + part(&mesh.values)) as u64)
+            .collect(),
+    ))
+}
+
+fn mesh_infos(description: &Description, frames: usize, bytes: Option<&[u64]>) -> Vec<MeshInfo> {
     description
         .meshes
         .iter()
-        .map(|mesh| MeshInfo {
+        .enumerate()
+        .map(|(m, mesh)| MeshInfo {
+            bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
             path: mesh.path.clone(),
             method: match mesh.method {
                 Method::Static => "static",

@@ -66,8 +66,10 @@ pub fn check(
         // What the user said when compiling is in the file.
         options.source_fps = stored(&reel, "source-fps");
     }
+    progress.wait("open");
     let (scene, remarks) = inputs::open(inputs, &options)?;
-    let step = |done: u64, total: u64| progress.step("verify", done, total);
+    progress.wait("survey");
+    let step = |done: u64, total: u64| progress.step("verify frames", done, total);
     let report = meshreel_check::verify(&scene, &reel, &step)?;
     Ok(Verified { report, remarks })
 }

@@ -62,7 +62,7 @@ pub fn false_colour(fraction: f32) -> [f32; 3] {
         [170, 216, 70],
         [250, 232, 60],
     ];
-    if !(fraction <= 1.0) {
+    if fraction.is_nan() || fraction > 1.0 {
         return to_linear([226, 40, 40]);
     }
     let at = fraction.max(0.0) * (STOPS.len() - 1) as f32;

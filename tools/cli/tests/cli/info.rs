@@ -198,3 +198,20 @@ fn a_compiled_file() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+#[test]
+fn sizes_of_meshes_are_those_that_compile_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let reel = directory.path().join("x.reel");
+    for name in ["e_metaballs.abc", "a_flag_wind.abc"] {
+        let source = bundled(name);
+        let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+        let compiled = run_line("compile $IN -o $OUT --json", &paths)
+            .expect(0)
+            .json();
+        let shown = run_line("info $OUT --json", &paths).expect(0).json();
+        let bytes = |json: &Value| json["meshes"][0]["bytes"].as_f64().unwrap();
+        let (told, shown) = (bytes(&compiled), bytes(&shown));
+        assert!((told - shown).abs() < 0.02 * told, "{name}: {told} {shown}");
+    }
+}
