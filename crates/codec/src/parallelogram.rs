@@ -291,6 +291,22 @@ pub(crate) fn predict<W: Word>(
     })
 }
 
+/// As [`predict`], of what lies above `base`, with the base put on top again.
+#[inline(always)]
+pub(crate) fn predict_difference<W: Word>(plane: &[W], base: &[W], v: usize, entry: [u16; 3], spatial: Spatial) -> Option<W> {
+    let [a, b, c] = entry;
+    if a == NONE {
+        return Some(if v == 0 { base[0] } else { plane[v - 1].wrapping_sub(base[v - 1]).wrapping_add(base[v]) });
+    }
+    let at = |d: u16| v.checked_sub(usize::from(d)).map(|u| plane[u].wrapping_sub(base[u]));
+    let (b, c) = (at(b)?, at(c)?);
+    let p = match spatial {
+        Spatial::Parallelogram => b.wrapping_add(c).wrapping_sub(at(a)?),
+        Spatial::Average => b.mean(c, true),
+    };
+    Some(p.wrapping_add(base[v]))
+}
+
 /// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table predicts
 /// every vertex from the one before. Panics if lengths disagree or the table points outside.
 pub fn residual<W: Word>(

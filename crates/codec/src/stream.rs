@@ -14,12 +14,13 @@ use crate::{
     Corrupt,
     bytes::Cursor,
     motion::{self, Blend, Sources},
+    residual::Cost,
     parallelogram::{self, Table},
     residual,
     word::Word,
 };
 
-pub use crate::parallelogram::Spatial;
+pub use crate::{ball::Target, parallelogram::Spatial};
 
 // Part of the format.
 const VALUES: u8 = 0;
@@ -121,6 +122,158 @@ pub fn encode_between<W: Word>(
     motion::residual(values, sources, by, &mut r);
     out.extend_from_slice(&[MOTION, by.a, by.b, by.c]);
     residual::encode(&r, components, out);
+}
+
+/// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it took to
+/// `chosen`, which is what decoding gives.
+pub fn encode_index_within<W: Word>(
+    target: Target<'_, W>,
+    spatial: Spatial,
+    refs: References<'_, W>,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    match target.levels.len() {
+        1 => index_within::<W, 1>(target, spatial, refs, effort, chosen, out),
+        2 => index_within::<W, 2>(target, spatial, refs, effort, chosen, out),
+        3 => index_within::<W, 3>(target, spatial, refs, effort, chosen, out),
+        _ => index_within::<W, 4>(target, spatial, refs, effort, chosen, out),
+    }
+}
+
+fn index_within<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    spatial: Spatial,
+    refs: References<'_, W>,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    let count = target.count();
+    let zero = vec![W::default(); if refs.base.is_none() { count * N } else { 0 }];
+    let mut best: Option<(f64, Vec<u8>, Vec<W>)> = None;
+    let mut r = vec![W::default(); count * N];
+    for kind in [DIFFERENCE, VALUES] {
+        let base = if kind == DIFFERENCE { refs.base } else { None };
+        if kind == DIFFERENCE && base.is_none() {
+            continue;
+        }
+        let signed = kind == DIFFERENCE;
+        let predict = |chosen: &[W], v: usize| -> [W; N] {
+            let entry = refs.table.get(v).copied().unwrap_or([parallelogram::NONE; 3]);
+            std::array::from_fn(|k| {
+                let plane = &chosen[k * count..(k + 1) * count];
+                match base {
+                    None => parallelogram::predict(plane, v, entry, spatial, signed).unwrap_or_default(),
+                    Some(base) => {
+                        let base = &base[k * count..(k + 1) * count];
+                        parallelogram::predict_difference(plane, base, v, entry, spatial).unwrap_or_default()
+                    }
+                }
+            })
+        };
+        let mut cost = Cost::guess(N);
+        for pass in 0..passes(effort) {
+            if pass > 0 {
+                cost = Cost::learn(&r, N);
+            }
+            target.choose::<N>(&cost, predict, chosen, &mut r);
+        }
+        let mut bytes = vec![kind];
+        let size = residual::encode(&r, N, &mut bytes);
+        if best.as_ref().is_none_or(|b| size < b.0) {
+            best = Some((size, bytes, chosen.to_vec()));
+        }
+    }
+    drop(zero);
+    if let Some((_, bytes, levels)) = best {
+        chosen.copy_from_slice(&levels);
+        out.extend(bytes);
+    }
+}
+
+fn passes(effort: u32) -> usize {
+    match effort {
+        0..=2 => 1,
+        3..=6 => 2,
+        7..=8 => 3,
+        _ => 4,
+    }
+}
+
+/// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what it took to
+/// `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the way from the index
+/// frame before to the one after, at which the frame lies in time.
+pub fn encode_between_within<W: Word>(
+    target: Target<'_, W>,
+    refs: References<'_, W>,
+    start: u8,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    match target.levels.len() {
+        1 => between_within::<W, 1>(target, refs, start, effort, chosen, out),
+        2 => between_within::<W, 2>(target, refs, start, effort, chosen, out),
+        3 => between_within::<W, 3>(target, refs, start, effort, chosen, out),
+        _ => between_within::<W, 4>(target, refs, start, effort, chosen, out),
+    }
+}
+
+fn between_within<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    refs: References<'_, W>,
+    start: u8,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    let count = target.count();
+    let sources = refs.sources().expect("a between frame has a frame before and index frames around");
+    let by = search_within::<W, N>(target, sources, refs.before_previous.is_some(), start, effort);
+    let mut r = vec![W::default(); count * N];
+    let mut predicted = vec![W::default(); count * N];
+    motion::predict(sources, by, &mut predicted);
+    let mut cost = Cost::guess(N);
+    for pass in 0..passes(effort) {
+        if pass > 0 {
+            cost = Cost::learn(&r, N);
+        }
+        target.choose::<N>(&cost, |_, v| std::array::from_fn(|k| predicted[k * count + v]), chosen, &mut r);
+    }
+    out.extend_from_slice(&[MOTION, by.a, by.b, by.c]);
+    residual::encode(&r, N, out);
+}
+
+/// The cost of a vector is what is left of it outside the ball.
+fn search_within<W: Word, const N: usize>(target: Target<'_, W>, s: Sources<'_, W>, moving: bool, start: u8, effort: u32) -> Blend {
+    let count = target.count();
+    let mut picked = vec![];
+    const STRETCH: usize = 16;
+    let wanted = SAMPLE[effort.min(9) as usize];
+    let every = (count / wanted.max(1)).max(1) * STRETCH;
+    for v in (0..count).step_by(every) {
+        picked.extend(v..(v + STRETCH).min(count));
+    }
+    let radius = target.radius;
+    motion::search(start, moving, effort, |by| {
+        let mut sum = 0.0f64;
+        for &v in &picked {
+            let mut d2 = 0.0f32;
+            let mut l = 1.0f32;
+            for k in 0..N {
+                let at = k * count + v;
+                let d = target.nearest[at].wrapping_sub(s.predict(at, by)).signed() as f32 + target.offset[at];
+                d2 += d * d;
+                l *= 1.0 + d.abs();
+            }
+            if d2 > radius * radius {
+                sum += f64::from(l).log2() + 1.0;
+            }
+        }
+        sum
+    })
 }
 
 /// Vertices that the search looks at, by effort.
