@@ -2,7 +2,7 @@
 //! code. Error bound: the ball's radius. Nothing of this is part of the format; decoders see levels like any others.
 //!
 //! The nearest point is at most half a cell's diagonal away, and the tolerance must cover that. But most values are
-//! nearer to several points than the tolerance, about 2.7 in three dimensions when it is just covered:
+//! within the tolerance of several points, about 2.7 in three dimensions when it is just covered:
 //!
 //! ```text
 //! for each vector, real position x, prediction P, both in steps
@@ -12,8 +12,14 @@
 //! ```
 //!
 //! The choice is made inside the coding loop: what is chosen is what later vertices and frames are predicted from.
+//! It is made again with the costs that the first round has shown.
 
-use crate::{residual::Cost, word::Word};
+use crate::{
+    cost::Cost,
+    parallelogram::{Combine, NONE, Table, predict},
+    quantize::Axis,
+    word::Word,
+};
 
 /// Where the values of a stream really are, and how far from it they may be moved. Component-major.
 #[derive(Debug, Clone, Copy)]
@@ -24,12 +30,40 @@ pub struct Target<'a, W> {
     pub offset: &'a [f32],
     /// Number of levels of each component; there are as many components as this is long, at most 4.
     pub levels: &'a [u32],
-    /// Largest Euclidean distance from the value to what is chosen, in steps; all components have the same step (or one
-    /// level only). Where no level is inside, the nearest one is taken.
+    /// Largest Euclidean distance from the value to what is chosen, in steps, see [`radius`]; all components have the
+    /// same step (or one level only). Where no level is inside, the nearest one is taken.
     pub radius: f32,
     /// For each vertex the first one, at most itself, that must get the same levels; None: all are independent. Both
     /// must have the same values.
     pub welded: Option<&'a [u32]>,
+}
+
+/// The largest [`Target::radius`] for which every chosen level lies within `tolerance` of the value, the f32 rounding
+/// of [`Axis::value`] included. `tolerance` is in the unit of the axes. Zero where the rounding alone breaks it.
+pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
+    let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into()));
+    // Once for the nearest level, from which offsets are counted, once for the chosen one.
+    let slack = 2.0
+        * axes
+            .iter()
+            .map(|a| a.rounding() * a.rounding())
+            .sum::<f64>()
+            .sqrt();
+    if step == 0.0 {
+        return 0.0;
+    }
+    // One part in a million covers the f32 arithmetic of the choice.
+    ((tolerance - slack) / step * (1.0 - 1e-6)).clamp(0.0, 1e6) as f32
+}
+
+/// What a vertex is predicted from: `source`, and by `rule` from what its neighbours lie above theirs.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'a, W, R> {
+    pub(crate) source: &'a [W],
+    pub(crate) rule: R,
+    /// Whether what lies above the source is a difference.
+    pub(crate) signed: bool,
+    pub(crate) table: &'a Table,
 }
 
 impl<W: Word> Target<'_, W> {
@@ -40,42 +74,77 @@ impl<W: Word> Target<'_, W> {
         let count = self.nearest.len() / components;
         assert_eq!(self.nearest.len(), count * components, "whole vectors");
         assert_eq!(self.offset.len(), self.nearest.len(), "an offset per level");
-        assert!(self.welded.is_none_or(|w| w.len() == count), "a representative per vertex");
+        assert!(
+            self.welded.is_none_or(|w| w.len() == count),
+            "a representative per vertex"
+        );
         count
     }
 
-    /// Chooses levels, vertex after vertex. `predict` gives the prediction of a vertex from the levels chosen so far
-    /// (component-major, complete below that vertex). Writes `chosen` and the residuals.
-    pub(crate) fn choose<const N: usize>(
+    /// Chooses levels, vertex after vertex; writes them less the source (`above`), and the residuals.
+    pub(crate) fn choose<R: Combine, const N: usize>(
         &self,
         cost: &Cost,
-        predict: impl Fn(&[W], usize) -> [W; N],
-        chosen: &mut [W],
+        basis: Basis<'_, W, R>,
+        above: &mut [W],
         residuals: &mut [W],
     ) {
         let count = self.count();
         let limit = self.radius * self.radius;
         let levels: [i32; N] = std::array::from_fn(|k| self.levels[k] as i32);
+        let above = planes_mut::<W, N>(above, count);
+        let residuals = planes_mut::<W, N>(residuals, count);
+        let source = planes::<W, N>(basis.source, count);
+        let nearest = planes::<W, N>(self.nearest, count);
+        let offset = planes::<f32, N>(self.offset, count);
         for v in 0..count {
-            let predicted = predict(chosen, v);
+            let entry = basis.table.get(v).copied().unwrap_or([NONE; 3]);
+            let spatial: [W; N] = std::array::from_fn(|k| {
+                predict(above[k], v, entry, basis.rule, basis.signed)
+                    .expect("a table that points inside")
+            });
             let first = self.welded.map_or(v, |w| w[v] as usize);
-            let moved = if first < v {
-                // Another vertex has decided.
-                std::array::from_fn(|k| chosen[k * count + first].wrapping_sub(self.nearest[k * count + v]).signed())
-            } else {
-                let nearest: [i32; N] = std::array::from_fn(|k| self.nearest[k * count + v].to_u32() as i32);
-                let offset: [f32; N] = std::array::from_fn(|k| self.offset[k * count + v]);
-                let miss: [i32; N] =
-                    std::array::from_fn(|k| predicted[k].wrapping_sub(self.nearest[k * count + v]).signed());
-                Around { nearest, offset, miss, levels, limit }.cheapest(cost)
-            };
             for k in 0..N {
-                let at = k * count + v;
-                chosen[at] = self.nearest[at].wrapping_add(W::wrap(i64::from(moved[k])));
-                residuals[at] = chosen[at].wrapping_sub(predicted[k]);
+                // For now the nearest level.
+                above[k][v] = nearest[k][v].wrapping_sub(source[k][v]);
+            }
+            if first < v {
+                for k in 0..N {
+                    above[k][v] = above[k][first]
+                        .wrapping_add(source[k][first])
+                        .wrapping_sub(source[k][v]);
+                }
+            } else {
+                let around = Around::<N> {
+                    nearest: std::array::from_fn(|k| nearest[k][v].to_u32() as i32),
+                    offset: std::array::from_fn(|k| offset[k][v]),
+                    miss: std::array::from_fn(|k| spatial[k].wrapping_sub(above[k][v]).signed()),
+                    levels,
+                    limit,
+                };
+                let moved = around.cheapest(cost);
+                for k in 0..N {
+                    above[k][v] = above[k][v].wrapping_add(W::wrap32(moved[k] as u32));
+                }
+            }
+            for k in 0..N {
+                residuals[k][v] = above[k][v].wrapping_sub(spatial[k]);
             }
         }
     }
+}
+
+fn planes<W, const N: usize>(all: &[W], count: usize) -> [&[W]; N] {
+    std::array::from_fn(|k| &all[k * count..(k + 1) * count])
+}
+
+fn planes_mut<W, const N: usize>(all: &mut [W], count: usize) -> [&mut [W]; N] {
+    let mut rest = all;
+    std::array::from_fn(|_| {
+        let (plane, others) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = others;
+        plane
+    })
 }
 
 /// One vector and the lattice points around it; all points are counted from the nearest.
@@ -89,6 +158,14 @@ struct Around<const N: usize> {
 }
 
 impl<const N: usize> Around<N> {
+    #[inline(always)]
+    fn cheapest(&self, cost: &Cost) -> [i32; N] {
+        if self.distance(&self.miss) <= self.limit && self.exists(&self.miss) {
+            return self.miss;
+        }
+        self.search(cost)
+    }
+
     #[inline(always)]
     fn distance(&self, point: &[i32; N]) -> f32 {
         let mut sum = 0.0;
@@ -104,35 +181,34 @@ impl<const N: usize> Around<N> {
         (0..N).all(|k| (0..self.levels[k]).contains(&self.nearest[k].wrapping_add(point[k])))
     }
 
-    #[inline(always)]
-    fn cheapest(&self, cost: &Cost) -> [i32; N] {
-        if self.distance(&self.miss) <= self.limit && self.exists(&self.miss) {
-            return self.miss;
-        }
-        self.search(cost)
-    }
-
     fn search(&self, cost: &Cost) -> [i32; N] {
         let radius = self.limit.sqrt();
         // Every axis from its lowest to its highest level inside the ball, at most 4 to a side.
         let low: [i32; N] = std::array::from_fn(|k| {
-            ((self.offset[k] - radius).ceil() as i32).clamp(-4, 0).max(-self.nearest[k])
+            ((self.offset[k] - radius).ceil() as i32)
+                .clamp(-4, 0)
+                .max(-self.nearest[k])
         });
         let high: [i32; N] = std::array::from_fn(|k| {
-            ((self.offset[k] + radius).floor() as i32).clamp(0, 4).min(self.levels[k] - 1 - self.nearest[k])
+            ((self.offset[k] + radius).floor() as i32)
+                .clamp(0, 4)
+                .min(self.levels[k] - 1 - self.nearest[k])
         });
         let mut best = ([0; N], f32::INFINITY, f32::INFINITY);
         let mut point = low;
         loop {
             let distance = self.distance(&point);
             if distance <= self.limit {
-                let residual: [i32; N] = std::array::from_fn(|k| point[k].wrapping_sub(self.miss[k]));
+                let residual: [i32; N] =
+                    std::array::from_fn(|k| point[k].wrapping_sub(self.miss[k]));
                 let bits = cost.of(&residual);
                 if bits < best.1 || bits == best.1 && distance < best.2 {
                     best = (point, bits, distance);
                 }
             }
-            let Some(k) = (0..N).find(|&k| point[k] < high[k]) else { return best.0 };
+            let Some(k) = (0..N).find(|&k| point[k] < high[k]) else {
+                return best.0;
+            };
             point[k] += 1;
             point[..k].copy_from_slice(&low[..k]);
         }

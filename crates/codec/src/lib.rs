@@ -7,6 +7,7 @@
 pub mod ball;
 pub mod block;
 mod bytes;
+mod cost;
 pub mod index;
 pub mod motion;
 pub mod octahedral;
@@ -15,6 +16,7 @@ pub mod qtangent;
 pub mod quantize;
 pub mod record;
 pub mod residual;
+mod search;
 pub mod source_map;
 pub mod stream;
 pub mod transform;

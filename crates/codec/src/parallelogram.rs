@@ -9,6 +9,12 @@
 //! no triangle     P = the vertex before; vertex 0: P = 0
 //! ```
 //!
+//! A frame may bring weights of its own, which then take the place of these:
+//!
+//! ```text
+//! weighted        P = (edge·(B + C) + apex·A + 64) >> 7        without triangle all three are the vertex before
+//! ```
+//!
 //! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not stored as
 //! distances but as a number in the list of choices that both sides draw up from the connectivity alone
 //! ([`Choices`]): mostly the same small numbers, which block compression shrinks to little more than a bit.
@@ -201,9 +207,8 @@ fn miss<W: Word>(signal: &[W], components: usize, count: usize, v: usize, choice
     let plane = |k: usize| &signal[k * count..(k + 1) * count];
     let of = |k: usize| {
         let plane = plane(k);
-        let r = plane[v].wrapping_sub(
-            predict(plane, v, choice, Spatial::Parallelogram, false).unwrap_or_default(),
-        );
+        let r = plane[v]
+            .wrapping_sub(predict(plane, v, choice, Parallelogram, false).unwrap_or_default());
         u64::from(r.signed().unsigned_abs())
     };
     (0..components).map(of).sum()
@@ -270,41 +275,102 @@ pub fn decode_table(
     }
 }
 
-/// Prediction of `plane[v]` from what lies before it; None if the entry points outside.
+/// Weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement where
+/// differences are coded. 128 and −128 is the parallelogram, 64 and 0 the average; what is noisy wants to be averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Weights {
+    pub edge: u8,
+    pub apex: i8,
+}
+
+impl Weights {
+    /// Nothing is predicted.
+    pub const ZERO: Weights = Weights { edge: 0, apex: 0 };
+}
+
+/// What is made of A, B and C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// As the kind of stream has it.
+    Usual(Spatial),
+    /// As the frame says.
+    Weighted(Weights),
+}
+
+impl From<Spatial> for Rule {
+    fn from(spatial: Spatial) -> Rule {
+        Rule::Usual(spatial)
+    }
+}
+
+/// A rule as code; generic functions are compiled for each. `signed`: the words are differences.
+pub(crate) trait Combine: Copy {
+    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Parallelogram;
+impl Combine for Parallelogram {
+    #[inline(always)]
+    fn combine<W: Word>(self, a: W, b: W, c: W, _: bool) -> W {
+        b.wrapping_add(c).wrapping_sub(a)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Average;
+impl Combine for Average {
+    #[inline(always)]
+    fn combine<W: Word>(self, _: W, b: W, c: W, signed: bool) -> W {
+        b.mean(c, signed)
+    }
+}
+
+impl Combine for Weights {
+    #[inline(always)]
+    fn combine<W: Word>(self, a: W, b: W, c: W, signed: bool) -> W {
+        W::weighted(a, b, c, self.edge, self.apex, signed)
+    }
+}
+
+/// Runs `$body` with `$with` being the code of a rule.
+macro_rules! with_rule {
+    ($rule:expr, $with:ident => $body:expr) => {
+        match $rule {
+            $crate::parallelogram::Rule::Usual($crate::parallelogram::Spatial::Parallelogram) => {
+                let $with = $crate::parallelogram::Parallelogram;
+                $body
+            }
+            $crate::parallelogram::Rule::Usual($crate::parallelogram::Spatial::Average) => {
+                let $with = $crate::parallelogram::Average;
+                $body
+            }
+            $crate::parallelogram::Rule::Weighted($with) => $body,
+        }
+    };
+}
+pub(crate) use with_rule;
+
+/// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no triangle the
+/// vertex before predicts: under weights as one that is A, B and C.
 #[inline(always)]
-pub(crate) fn predict<W: Word>(
+pub(crate) fn predict<W: Word, R: Combine>(
     plane: &[W],
     v: usize,
     entry: [u16; 3],
-    spatial: Spatial,
+    rule: R,
     signed: bool,
 ) -> Option<W> {
     let [a, b, c] = entry;
     if a == NONE {
-        return Some(if v == 0 { W::default() } else { plane[v - 1] });
+        let Some(before) = v.checked_sub(1) else {
+            return Some(W::default());
+        };
+        return Some(rule.combine(plane[before], plane[before], plane[before], signed));
     }
     let at = |d: u16| v.checked_sub(usize::from(d)).map(|u| plane[u]);
-    let (b, c) = (at(b)?, at(c)?);
-    Some(match spatial {
-        Spatial::Parallelogram => b.wrapping_add(c).wrapping_sub(at(a)?),
-        Spatial::Average => b.mean(c, signed),
-    })
-}
-
-/// As [`predict`], of what lies above `base`, with the base put on top again.
-#[inline(always)]
-pub(crate) fn predict_difference<W: Word>(plane: &[W], base: &[W], v: usize, entry: [u16; 3], spatial: Spatial) -> Option<W> {
-    let [a, b, c] = entry;
-    if a == NONE {
-        return Some(if v == 0 { base[0] } else { plane[v - 1].wrapping_sub(base[v - 1]).wrapping_add(base[v]) });
-    }
-    let at = |d: u16| v.checked_sub(usize::from(d)).map(|u| plane[u].wrapping_sub(base[u]));
-    let (b, c) = (at(b)?, at(c)?);
-    let p = match spatial {
-        Spatial::Parallelogram => b.wrapping_add(c).wrapping_sub(at(a)?),
-        Spatial::Average => b.mean(c, true),
-    };
-    Some(p.wrapping_add(base[v]))
+    Some(rule.combine(at(a)?, at(b)?, at(c)?, signed))
 }
 
 /// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table predicts
@@ -312,7 +378,7 @@ pub(crate) fn predict_difference<W: Word>(plane: &[W], base: &[W], v: usize, ent
 pub fn residual<W: Word>(
     values: &[W],
     components: usize,
-    spatial: Spatial,
+    rule: impl Into<Rule>,
     signed: bool,
     table: &Table,
     out: &mut [W],
@@ -323,22 +389,21 @@ pub fn residual<W: Word>(
         values.len() == count * components && (table.is_empty() || table.len() == count),
         "one shape"
     );
-    for (values, out) in values
-        .chunks_exact(count.max(1))
-        .zip(out.chunks_exact_mut(count.max(1)))
-    {
-        for (v, o) in out.iter_mut().enumerate() {
-            let entry = table.get(v).copied().unwrap_or([NONE; 3]);
-            let p = predict(values, v, entry, spatial, signed).expect("a table that points inside");
-            *o = values[v].wrapping_sub(p);
+    with_rule!(rule.into(), rule => {
+        for (values, out) in values.chunks_exact(count.max(1)).zip(out.chunks_exact_mut(count.max(1))) {
+            for (v, o) in out.iter_mut().enumerate() {
+                let entry = table.get(v).copied().unwrap_or([NONE; 3]);
+                let p = predict(values, v, entry, rule, signed).expect("a table that points inside");
+                *o = values[v].wrapping_sub(p);
+            }
         }
-    }
+    });
 }
 
 /// `values = residuals + prediction`, in place, vertex after vertex. Fails if the table points outside.
 pub fn reconstruct<W: Word>(
     components: usize,
-    spatial: Spatial,
+    rule: impl Into<Rule>,
     signed: bool,
     table: &Table,
     values: &mut [W],
@@ -347,18 +412,48 @@ pub fn reconstruct<W: Word>(
     if values.len() != count * components || !(table.is_empty() || table.len() == count) {
         return Err(Corrupt("table: another number of vertices"));
     }
-    for plane in values.chunks_exact_mut(count.max(1)) {
-        if table.is_empty() {
-            let mut before = W::default();
-            for v in plane {
-                *v = v.wrapping_add(before);
-                before = *v;
+    if count == 0 {
+        return Ok(());
+    }
+    with_rule!(rule.into(), rule => match (components, table.is_empty()) {
+        (_, true) => {
+            for plane in values.chunks_exact_mut(count) {
+                let mut before = W::default();
+                for (v, value) in plane.iter_mut().enumerate() {
+                    let p = if v == 0 { before } else { rule.combine(before, before, before, signed) };
+                    *value = value.wrapping_add(p);
+                    before = *value;
+                }
             }
-            continue;
+            Ok(())
         }
-        for (v, &entry) in table.iter().enumerate() {
-            let p = predict(plane, v, entry, spatial, signed)
-                .ok_or(Corrupt("table: points outside"))?;
+        (2, _) => reconstruct_planes::<W, _, 2>(rule, signed, table, values, count),
+        (3, _) => reconstruct_planes::<W, _, 3>(rule, signed, table, values, count),
+        (4, _) => reconstruct_planes::<W, _, 4>(rule, signed, table, values, count),
+        _ => values.chunks_exact_mut(count).try_for_each(|plane| {
+            reconstruct_planes::<W, _, 1>(rule, signed, table, plane, count)
+        }),
+    })
+}
+
+/// All components of a vertex together: each waits for its own last result only.
+fn reconstruct_planes<W: Word, R: Combine, const N: usize>(
+    rule: R,
+    signed: bool,
+    table: &Table,
+    values: &mut [W],
+    count: usize,
+) -> Result<(), Corrupt> {
+    let mut rest = values;
+    let mut planes: [&mut [W]; N] = std::array::from_fn(|_| {
+        let (plane, others) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = others;
+        plane
+    });
+    for (v, &entry) in table.iter().enumerate() {
+        for plane in &mut planes {
+            let p =
+                predict(plane, v, entry, rule, signed).ok_or(Corrupt("table: points outside"))?;
             plane[v] = plane[v].wrapping_add(p);
         }
     }
@@ -490,18 +585,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reversible(triangles in proptest::collection::vec(0u32..50, 0..200), data in proptest::collection::vec(any::<u32>(), 150), signed: bool, average: bool) {
+        fn reversible(triangles in proptest::collection::vec(0u32..50, 0..200), data in proptest::collection::vec(any::<u32>(), 150), signed: bool, average: bool, edge: u8, apex: i8) {
             let indices = &triangles[..triangles.len() / 3 * 3];
-            let spatial = if average { Spatial::Average } else { Spatial::Parallelogram };
+            let usual = if average { Spatial::Average } else { Spatial::Parallelogram };
             let table = build_table(indices, 50, 3, &[&data]);
             let mut bytes = Vec::new();
             encode_table(&table, indices, &mut bytes);
             prop_assert_eq!(decode_table(&bytes, indices, 50), Ok((table.clone(), bytes.len())));
             for table in [table, Table::new()] {
-                let mut r = vec![0; 150];
-                residual(&data, 3, spatial, signed, &table, &mut r);
-                reconstruct(3, spatial, signed, &table, &mut r).unwrap();
-                prop_assert_eq!(&r, &data);
+                for rule in [Rule::Usual(usual), Rule::Weighted(Weights { edge, apex })] {
+                    for components in [1, 2, 3] {
+                        let data = &data[..components * 50];
+                        let mut r = vec![0; components * 50];
+                        residual(data, components, rule, signed, &table, &mut r);
+                        reconstruct(components, rule, signed, &table, &mut r).unwrap();
+                        prop_assert_eq!(&r, data);
+                    }
+                }
             }
         }
     }

@@ -102,6 +102,19 @@ impl Axis {
         self.min + level as f32 * self.step
     }
 
+    /// Most that [`Axis::value`] can differ from `min + level·step` without rounding.
+    pub fn rounding(&self) -> f64 {
+        if self.step == 0.0 {
+            return 0.0;
+        }
+        // Half a unit in the last place for the product, another for the sum.
+        let reach = f64::from(self.step) * f64::from(self.levels - 1);
+        let largest = f64::from(self.min)
+            .abs()
+            .max((f64::from(self.min) + reach).abs());
+        (reach + largest) * f64::from(f32::EPSILON) * 0.5 + f64::from(f32::MIN_POSITIVE)
+    }
+
     /// Bits of the largest level.
     pub fn bits(&self) -> u32 {
         u32::BITS - self.levels.saturating_sub(1).leading_zeros()
@@ -201,6 +214,8 @@ mod tests {
                 prop_assert!(miss.abs() <= (value - f64::from(a.value(other))).abs());
             }
             let slack = 1e-7 * f64::from(low.abs().max((low + size).abs()));
+            let exact = f64::from(a.min) + f64::from(level) * f64::from(a.step);
+            prop_assert!((f64::from(a.value(level)) - exact).abs() <= a.rounding());
             prop_assert!(miss.abs() <= 0.5 * f64::from(a.step) + slack);
             prop_assert!((f64::from(offset) * f64::from(a.step) - miss).abs() <= 1e-6 * f64::from(a.step) + slack);
         }

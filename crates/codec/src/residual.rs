@@ -54,7 +54,7 @@ const PLANES: u8 = 1;
 const TOKENS: u8 = 2;
 const RUNS: u8 = 3;
 /// Largest |residual| of a token, by the number of components.
-const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
+pub(crate) const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
 /// Run codes below this number stand for one more vector each, those above for 64 more.
 const SHORT_RUNS: usize = 64;
 
@@ -68,18 +68,18 @@ const fn run_length(k: usize) -> usize {
 }
 
 /// The tokens of vectors with `n` components.
-struct Alphabet {
+pub(crate) struct Alphabet {
     radius: i32,
     side: i32,
     /// Number of tokens, which is also the escape.
-    escape: u8,
+    pub(crate) escape: u8,
     /// Token of each vector, by n = d₀ + side·(d₁ + …).
-    token: [u8; 125],
+    pub(crate) token: [u8; 125],
     /// Residuals of each byte, one array per component; zero for what is no token.
     residual: [[i8; 256]; 4],
 }
 
-static ALPHABETS: [Alphabet; 5] = [
+pub(crate) static ALPHABETS: [Alphabet; 5] = [
     alphabet(0),
     alphabet(1),
     alphabet(2),
@@ -178,7 +178,11 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, out: &mut Vec<u8>) ->
 }
 
 /// Token of every vector, and the vectors that are escaped, component-major.
-fn tokenize<W: Word>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
+pub(crate) fn tokenize<W: Word>(
+    residuals: &[W],
+    count: usize,
+    alphabet: &Alphabet,
+) -> (Vec<u8>, Vec<W>) {
     let (radius, side) = (alphabet.radius, alphabet.side);
     let mut numbers = vec![0u8; count];
     let mut inside = vec![true; count];
@@ -291,7 +295,7 @@ fn put_planes<W: Word>(residuals: &[W], count: usize, widths: &[u8], out: &mut V
 }
 
 /// Bytes that an ideal order-0 coder needs for each plane by itself.
-fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
+pub(crate) fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
     let mut cost = 0.0;
     for plane in residuals.chunks_exact(count.max(1)) {
         let mut histograms = [[0u32; 256]; 4];
@@ -310,7 +314,7 @@ fn plane_cost<W: Word>(residuals: &[W], count: usize) -> f64 {
     cost
 }
 
-fn entropy(bytes: &[u8]) -> f64 {
+pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut histogram = [0u32; 256];
     for &b in bytes {
         histogram[usize::from(b)] += 1;
@@ -333,73 +337,6 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
         }
     };
     used.map(bits).sum::<f64>() / 8.0
-}
-
-/// What a residual is expected to cost, in bits.
-pub(crate) struct Cost {
-    /// By n = d₀ + side·(d₁ + …), if vectors are going to be tokens.
-    tokens: Option<Box<[f32; 125]>>,
-    components: usize,
-    /// By component and |residual|, which stops at the last.
-    sizes: [[f32; 128]; 4],
-}
-
-impl Cost {
-    /// Before anything is known: small is good, zero is best.
-    pub(crate) fn guess(components: usize) -> Cost {
-        let size = std::array::from_fn(|r| 2.0 * (1.0 + r as f32).log2());
-        Cost { tokens: None, components, sizes: [size; 4] }
-    }
-
-    /// From residuals that were about right.
-    pub(crate) fn learn<W: Word>(residuals: &[W], components: usize) -> Cost {
-        let count = residuals.len() / components;
-        let mut cost = Cost::guess(components);
-        for (plane, sizes) in residuals.chunks_exact(count.max(1)).zip(&mut cost.sizes) {
-            let mut histogram = [0.0f32; 128];
-            for r in plane {
-                histogram[(r.signed().unsigned_abs() as usize).min(127)] += 1.0;
-            }
-            // Neighbours lend to each other, so that a rare size is no accident of this frame.
-            let smooth = |r: usize| {
-                let around = histogram[r.saturating_sub(1)] + histogram[(r + 1).min(127)];
-                0.05 + if r == 0 { histogram[0] } else { (histogram[r] + 0.5 * around) / 4.0 }
-            };
-            let sum: f32 = (0..128).map(smooth).sum();
-            *sizes = std::array::from_fn(|r| (sum / smooth(r)).log2());
-        }
-        let alphabet = &ALPHABETS[components];
-        let (tokens, escaped) = tokenize(residuals, count, alphabet);
-        let far = escaped.len() / components;
-        if entropy(&tokens) + plane_cost(&escaped, far) < plane_cost(residuals, count) {
-            let mut histogram = [0.3f32; 126];
-            for &t in &tokens {
-                histogram[usize::from(t)] += 1.0;
-            }
-            let sum: f32 = histogram.iter().sum();
-            let bits = |n: usize| (sum / histogram[usize::from(alphabet.token[n])]).log2();
-            cost.tokens = Some(Box::new(std::array::from_fn(bits)));
-            let escape = (sum / histogram[usize::from(alphabet.escape)]).log2();
-            cost.sizes = std::array::from_fn(|_| std::array::from_fn(|r| {
-                escape / components as f32 + 4.0 + 2.0 * (1.0 + r as f32).log2()
-            }));
-        }
-        cost
-    }
-
-    #[inline(always)]
-    pub(crate) fn of<const N: usize>(&self, residual: &[i32; N]) -> f32 {
-        debug_assert_eq!(N, self.components);
-        if let Some(tokens) = &self.tokens {
-            let (radius, side) = (RADIUS[N], 2 * RADIUS[N] + 1);
-            if residual.iter().all(|r| r.unsigned_abs() <= radius as u32) {
-                let n = residual.iter().rev().fold(0, |n, r| n * side + r + radius);
-                return tokens[n as usize];
-            }
-        }
-        let size = |k: usize| self.sizes[k][(residual[k].unsigned_abs() as usize).min(127)];
-        (0..N).map(size).sum()
-    }
 }
 
 /// Decodes `out.len() / components` vectors from the start of `bytes`; returns the bytes used.

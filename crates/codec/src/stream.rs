@@ -1,31 +1,44 @@
-//! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the ball encoders
-//! may move the values first, inside a bound that the caller gives.
+//! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the encoders that are given a
+//! [`Target`] first move the values inside their error ball to where they cost least.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `predictor` | 0 spatial · 1 spatial, of the difference to the base · 2 motion |
-//! | 1 | 3 or 0 | `a`, `b`, `c` | only 2: see [`crate::motion`] |
+//! | 0 | 1 | `predictor` | bits 0–1, the source: 0 nothing · 1 the base · 2 motion; bit 2: weights follow; others 0 |
+//! | 1 | 3 or 0 | `a`, `b`, `c` | only source 2: see [`crate::motion`] |
+//! | … | 1 or 0 | `edge` | only with weights: u8, see [`crate::parallelogram`] |
+//! | … | 1 or 0 | `apex` | only with weights: i8 |
 //! | … | … | `residuals` | see [`crate::residual`] |
 //!
-//! Spatial prediction is [`crate::parallelogram`]. A reader refuses a predictor whose references it does not have, so
-//! index frames never depend on anything but the base.
+//! ```text
+//! difference = residual + spatial prediction from the differences of vertices before      [`crate::parallelogram`]
+//! value      = difference + source                                                      both modulo the word
+//!
+//! without weights the spatial prediction is the usual one of the stream (parallelogram or average), for source 2 none
+//! differences to a source are two's complement, without source they are plain values
+//! ```
+//!
+//! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is left out of
+//! between frames where it does not pay. A reader refuses a source that it does not have, so index frames never depend
+//! on anything but the base.
 
 use crate::{
     Corrupt,
     bytes::Cursor,
+    cost::Cost,
     motion::{self, Blend, Sources},
-    residual::Cost,
-    parallelogram::{self, Table},
-    residual,
+    parallelogram::{self, Rule, Table, Weights, with_rule},
+    residual, search,
     word::Word,
 };
 
 pub use crate::{ball::Target, parallelogram::Spatial};
 
 // Part of the format.
-const VALUES: u8 = 0;
-const DIFFERENCE: u8 = 1;
+const SOURCE: u8 = 3;
+const NOTHING: u8 = 0;
+const BASE: u8 = 1;
 const MOTION: u8 = 2;
+const WEIGHTS: u8 = 4;
 
 /// Frames that a frame may be predicted from, all component-major with the stream's shape.
 #[derive(Clone, Copy)]
@@ -69,8 +82,9 @@ impl<'a, W: Word> References<'a, W> {
     }
 }
 
-/// Encodes `values` (component-major, `components × count`) without reference to other frames but `base`; appends to `out`. Picks the
-/// smaller of: spatial prediction of the values, spatial prediction of the difference to `base`.
+/// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other frames but
+/// `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial prediction of the
+/// difference to `base`.
 pub fn encode_index<W: Word>(
     values: &[W],
     components: usize,
@@ -78,26 +92,19 @@ pub fn encode_index<W: Word>(
     refs: References<'_, W>,
     out: &mut Vec<u8>,
 ) {
-    let start = out.len();
-    let mut r = vec![W::default(); values.len()];
-    parallelogram::residual(values, components, spatial, false, refs.table, &mut r);
-    out.push(VALUES);
-    let plain = residual::encode(&r, components, out);
-    let Some(base) = refs.base else { return };
-    let difference: Vec<W> = values
-        .iter()
-        .zip(base)
-        .map(|(&v, &b)| v.wrapping_sub(b))
-        .collect();
-    parallelogram::residual(&difference, components, spatial, true, refs.table, &mut r);
-    let mut other = vec![DIFFERENCE];
-    if residual::encode(&r, components, &mut other) <= plain {
-        out.truncate(start);
-        out.append(&mut other);
-    }
+    let fixed = Fixed::new(values, components);
+    encode_index_within(
+        fixed.target(),
+        spatial,
+        refs,
+        USUAL_EFFORT,
+        &mut vec![W::default(); values.len()],
+        out,
+    );
 }
 
-/// Encodes a between frame: searches a, b, c (`effort` 1…9 bounds the work) and appends predictor and residuals to `out`.
+/// Encodes a between frame: searches a, b, c and the weights (`effort` 1…9 bounds the work) and appends predictor and
+/// residuals to `out`.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 pub fn encode_between<W: Word>(
@@ -107,21 +114,49 @@ pub fn encode_between<W: Word>(
     effort: u32,
     out: &mut Vec<u8>,
 ) {
-    let sources = refs
-        .sources()
-        .expect("a between frame has a frame before and index frames around");
-    let by = search(
-        values,
-        components,
-        sources,
-        refs.before_previous.is_some(),
+    let fixed = Fixed::new(values, components);
+    encode_between_within(
+        fixed.target(),
+        refs,
         128,
         effort,
+        &mut vec![W::default(); values.len()],
+        out,
     );
-    let mut r = vec![W::default(); values.len()];
-    motion::residual(values, sources, by, &mut r);
-    out.extend_from_slice(&[MOTION, by.a, by.b, by.c]);
-    residual::encode(&r, components, out);
+}
+
+/// Effort of what is encoded once.
+const USUAL_EFFORT: u32 = 6;
+
+/// Values that may not be moved.
+struct Fixed<'a, W> {
+    values: &'a [W],
+    offset: Vec<f32>,
+    levels: [u32; 4],
+    components: usize,
+}
+
+impl<'a, W: Word> Fixed<'a, W> {
+    fn new(values: &'a [W], components: usize) -> Self {
+        assert!((1..=4).contains(&components), "1 to 4 components");
+        Fixed {
+            values,
+            offset: vec![0.0; values.len()],
+            levels: [u32::MAX; 4],
+            components,
+        }
+    }
+
+    fn target(&self) -> Target<'_, W> {
+        let levels = &self.levels[..self.components];
+        Target {
+            nearest: self.values,
+            offset: &self.offset,
+            levels,
+            radius: 0.0,
+            welded: None,
+        }
+    }
 }
 
 /// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it took to
@@ -142,69 +177,11 @@ pub fn encode_index_within<W: Word>(
     }
 }
 
-fn index_within<W: Word, const N: usize>(
-    target: Target<'_, W>,
-    spatial: Spatial,
-    refs: References<'_, W>,
-    effort: u32,
-    chosen: &mut [W],
-    out: &mut Vec<u8>,
-) {
-    let count = target.count();
-    let zero = vec![W::default(); if refs.base.is_none() { count * N } else { 0 }];
-    let mut best: Option<(f64, Vec<u8>, Vec<W>)> = None;
-    let mut r = vec![W::default(); count * N];
-    for kind in [DIFFERENCE, VALUES] {
-        let base = if kind == DIFFERENCE { refs.base } else { None };
-        if kind == DIFFERENCE && base.is_none() {
-            continue;
-        }
-        let signed = kind == DIFFERENCE;
-        let predict = |chosen: &[W], v: usize| -> [W; N] {
-            let entry = refs.table.get(v).copied().unwrap_or([parallelogram::NONE; 3]);
-            std::array::from_fn(|k| {
-                let plane = &chosen[k * count..(k + 1) * count];
-                match base {
-                    None => parallelogram::predict(plane, v, entry, spatial, signed).unwrap_or_default(),
-                    Some(base) => {
-                        let base = &base[k * count..(k + 1) * count];
-                        parallelogram::predict_difference(plane, base, v, entry, spatial).unwrap_or_default()
-                    }
-                }
-            })
-        };
-        let mut cost = Cost::guess(N);
-        for pass in 0..passes(effort) {
-            if pass > 0 {
-                cost = Cost::learn(&r, N);
-            }
-            target.choose::<N>(&cost, predict, chosen, &mut r);
-        }
-        let mut bytes = vec![kind];
-        let size = residual::encode(&r, N, &mut bytes);
-        if best.as_ref().is_none_or(|b| size < b.0) {
-            best = Some((size, bytes, chosen.to_vec()));
-        }
-    }
-    drop(zero);
-    if let Some((_, bytes, levels)) = best {
-        chosen.copy_from_slice(&levels);
-        out.extend(bytes);
-    }
-}
-
-fn passes(effort: u32) -> usize {
-    match effort {
-        0..=2 => 1,
-        3..=6 => 2,
-        7..=8 => 3,
-        _ => 4,
-    }
-}
-
 /// As [`encode_between`], but moves the values inside their error ball to where they cost least; writes what it took to
 /// `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the way from the index
-/// frame before to the one after, at which the frame lies in time.
+/// frame before to the one after, at which the frame lies.
+///
+/// Panics if the frame before or an index frame is missing or has another shape.
 pub fn encode_between_within<W: Word>(
     target: Target<'_, W>,
     refs: References<'_, W>,
@@ -221,6 +198,46 @@ pub fn encode_between_within<W: Word>(
     }
 }
 
+fn index_within<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    spatial: Spatial,
+    refs: References<'_, W>,
+    effort: u32,
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    let (alone, size) = search::index::<W, N>(target, None, spatial, refs.table, effort);
+    let (rule, base) = match refs.base {
+        None => (alone, None),
+        Some(base) => {
+            let (rule, other) =
+                search::index::<W, N>(target, Some(base), spatial, refs.table, effort);
+            if other <= size {
+                (rule, Some(base))
+            } else {
+                (alone, None)
+            }
+        }
+    };
+    let kind = if base.is_some() { BASE } else { NOTHING };
+    match rule {
+        Rule::Usual(_) => out.push(kind),
+        Rule::Weighted(w) => out.extend([kind | WEIGHTS, w.edge, w.apex as u8]),
+    }
+    let zeros = vec![W::default(); if base.is_some() { 0 } else { chosen.len() }];
+    let source = base.unwrap_or(&zeros);
+    code::<W, N>(
+        target,
+        source,
+        rule,
+        base.is_some(),
+        refs.table,
+        effort,
+        chosen,
+        out,
+    );
+}
+
 fn between_within<W: Word, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,
@@ -229,106 +246,89 @@ fn between_within<W: Word, const N: usize>(
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    let count = target.count();
-    let sources = refs.sources().expect("a between frame has a frame before and index frames around");
-    let by = search_within::<W, N>(target, sources, refs.before_previous.is_some(), start, effort);
-    let mut r = vec![W::default(); count * N];
-    let mut predicted = vec![W::default(); count * N];
-    motion::predict(sources, by, &mut predicted);
-    let mut cost = Cost::guess(N);
-    for pass in 0..passes(effort) {
-        if pass > 0 {
-            cost = Cost::learn(&r, N);
-        }
-        target.choose::<N>(&cost, |_, v| std::array::from_fn(|k| predicted[k * count + v]), chosen, &mut r);
+    let sources = refs
+        .sources()
+        .expect("a between frame has a frame before and index frames around");
+    let moving = refs.before_previous.is_some();
+    let (by, weights) = search::between::<W, N>(target, sources, refs.table, moving, start, effort);
+    if weights == Weights::ZERO {
+        out.extend([MOTION, by.a, by.b, by.c]);
+    } else {
+        out.extend([
+            MOTION | WEIGHTS,
+            by.a,
+            by.b,
+            by.c,
+            weights.edge,
+            weights.apex as u8,
+        ]);
     }
-    out.extend_from_slice(&[MOTION, by.a, by.b, by.c]);
-    residual::encode(&r, N, out);
+    let mut source = vec![W::default(); chosen.len()];
+    motion::predict(sources, by, &mut source);
+    code::<W, N>(
+        target,
+        &source,
+        Rule::Weighted(weights),
+        true,
+        refs.table,
+        effort,
+        chosen,
+        out,
+    );
 }
 
-/// The cost of a vector is what is left of it outside the ball.
-fn search_within<W: Word, const N: usize>(target: Target<'_, W>, s: Sources<'_, W>, moving: bool, start: u8, effort: u32) -> Blend {
-    let count = target.count();
-    let mut picked = vec![];
-    const STRETCH: usize = 16;
-    let wanted = SAMPLE[effort.min(9) as usize];
-    let every = (count / wanted.max(1)).max(1) * STRETCH;
-    for v in (0..count).step_by(every) {
-        picked.extend(v..(v + STRETCH).min(count));
-    }
-    let radius = target.radius;
-    motion::search(start, moving, effort, |by| {
-        let mut sum = 0.0f64;
-        for &v in &picked {
-            let mut d2 = 0.0f32;
-            let mut l = 1.0f32;
-            for k in 0..N {
-                let at = k * count + v;
-                let d = target.nearest[at].wrapping_sub(s.predict(at, by)).signed() as f32 + target.offset[at];
-                d2 += d * d;
-                l *= 1.0 + d.abs();
-            }
-            if d2 > radius * radius {
-                sum += f64::from(l).log2() + 1.0;
-            }
-        }
-        sum
-    })
-}
-
-/// Vertices that the search looks at, by effort.
-const SAMPLE: [usize; 10] = [128, 128, 256, 512, 512, 1024, 1024, 2048, 4096, 16384];
-
-/// Searches on a sample of short stretches of vertices, spread evenly.
-fn search<W: Word>(
-    values: &[W],
-    components: usize,
-    s: Sources<'_, W>,
-    moving: bool,
-    start: u8,
+/// Chooses the levels, in as many rounds as the effort is worth, and appends their residuals.
+#[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
+fn code<W: Word, const N: usize>(
+    target: Target<'_, W>,
+    source: &[W],
+    rule: Rule,
+    signed: bool,
+    table: &Table,
     effort: u32,
-) -> Blend {
-    const STRETCH: usize = 16;
-    let count = values.len() / components.max(1);
-    let wanted = SAMPLE[effort.min(9) as usize];
-    let every = (count / wanted.max(1)).max(1) * STRETCH;
-    let stretches = || {
-        (0..count)
-            .step_by(every)
-            .map(|v| v..(v + STRETCH).min(count))
-    };
-    let gather = |from: &[W]| -> Vec<W> {
-        (0..components)
-            .flat_map(|k| stretches().flat_map(move |r| r.map(move |v| k * count + v)))
-            .map(|at| from[at])
-            .collect()
-    };
-    let picked = [
-        values,
-        s.previous,
-        s.before_previous,
-        s.index_before,
-        s.index_after,
-    ]
-    .map(gather);
-    let [values, previous, before_previous, index_before, index_after] =
-        picked.each_ref().map(Vec::as_slice);
-    let s = Sources {
-        previous,
-        before_previous,
-        index_before,
-        index_after,
-    };
-    let mut r = vec![W::default(); values.len()];
-    motion::search(start, moving, effort, |by| {
-        motion::residual(values, s, by, &mut r);
-        r.iter()
-            .map(|r| (1.0 + f64::from(r.signed().unsigned_abs())).log2())
-            .sum()
-    })
+    chosen: &mut [W],
+    out: &mut Vec<u8>,
+) {
+    assert_eq!(
+        chosen.len(),
+        target.nearest.len(),
+        "room for the chosen levels"
+    );
+    let mut residuals = vec![W::default(); chosen.len()];
+    if target.radius > 0.0 {
+        let rounds = match effort {
+            0..=4 => 1,
+            5..=6 => 2,
+            7..=8 => 3,
+            _ => 4,
+        };
+        let mut cost = Cost::guess();
+        for round in 0..rounds {
+            if round > 0 {
+                cost = Cost::learn(&residuals, N);
+            }
+            with_rule!(rule, rule => {
+                let basis = crate::ball::Basis { source, rule, signed, table };
+                target.choose::<_, N>(&cost, basis, chosen, &mut residuals);
+            });
+        }
+        for (c, &s) in chosen.iter_mut().zip(source) {
+            *c = c.wrapping_add(s);
+        }
+    } else {
+        let above: Vec<W> = target
+            .nearest
+            .iter()
+            .zip(source)
+            .map(|(&v, &s)| v.wrapping_sub(s))
+            .collect();
+        parallelogram::residual(&above, N, rule, signed, table, &mut residuals);
+        chosen.copy_from_slice(target.nearest);
+    }
+    residual::encode(&residuals, N, out);
 }
 
-/// Decodes what either encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the bytes used.
+/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the bytes used.
 pub fn decode<W: Word>(
     bytes: &[u8],
     components: usize,
@@ -338,29 +338,45 @@ pub fn decode<W: Word>(
 ) -> Result<usize, Corrupt> {
     const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
     let mut c = Cursor::new(bytes);
-    match c.u8()? {
-        kind @ (VALUES | DIFFERENCE) => {
-            let base = if kind == DIFFERENCE {
-                refs.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?
-            } else {
-                &[]
-            };
-            let used = residual::decode(c.take(c.left())?, components, out)?;
-            parallelogram::reconstruct(components, spatial, kind == DIFFERENCE, refs.table, out)?;
-            for (o, &b) in out.iter_mut().zip(base) {
-                *o = o.wrapping_add(b);
-            }
-            Ok(1 + used)
-        }
-        MOTION => {
-            let sources = refs.sources().filter(|s| s.are(out.len())).ok_or(MISSING)?;
-            let [a, b, c_] = c.array()?;
-            let used = residual::decode(c.take(c.left())?, components, out)?;
-            motion::reconstruct(sources, Blend { a, b, c: c_ }, out);
-            Ok(4 + used)
-        }
-        _ => Err(Corrupt("stream: unknown predictor")),
+    let predictor = c.u8()?;
+    let source = predictor & SOURCE;
+    if predictor & !(SOURCE | WEIGHTS) != 0 || source > MOTION {
+        return Err(Corrupt("stream: unknown predictor"));
     }
+    let blend = if source == MOTION { c.array()? } else { [0; 3] };
+    let rule = if predictor & WEIGHTS != 0 {
+        let [edge, apex] = c.array()?;
+        Some(Rule::Weighted(Weights {
+            edge,
+            apex: apex as i8,
+        }))
+    } else {
+        (source != MOTION).then_some(Rule::Usual(spatial))
+    };
+    // Before anything is written.
+    let base = if source == BASE {
+        refs.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?
+    } else {
+        &[]
+    };
+    let motion = if source == MOTION {
+        Some(refs.sources().filter(|s| s.are(out.len())).ok_or(MISSING)?)
+    } else {
+        None
+    };
+    let start = c.used();
+    let used = residual::decode(c.take(c.left())?, components, out)?;
+    if let Some(rule) = rule {
+        parallelogram::reconstruct(components, rule, source != NOTHING, refs.table, out)?;
+    }
+    if let Some(sources) = motion {
+        let [a, b, c] = blend;
+        motion::reconstruct(sources, Blend { a, b, c }, out);
+    }
+    for (o, &b) in out.iter_mut().zip(base) {
+        *o = o.wrapping_add(b);
+    }
+    Ok(start + used)
 }
 
 #[cfg(test)]

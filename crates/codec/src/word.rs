@@ -29,6 +29,8 @@ pub trait Word:
     fn unzigzag(self) -> Self;
     /// Floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
     fn mean(self, other: Self, signed: bool) -> Self;
+    /// `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as unsigned numbers.
+    fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
     /// The prediction of a between frame, see [`crate::motion`].
     fn between(
         previous: Self,
@@ -70,6 +72,11 @@ macro_rules! word {
                 }
             }
             #[inline(always)]
+            fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self {
+                let wide = |w: Self| if signed { <$wide>::from(w as $signed) } else { <$wide>::from(w) };
+                ((<$wide>::from(edge) * (wide(b) + wide(c)) + <$wide>::from(apex) * wide(a) + 64) >> 7) as $t
+            }
+            #[inline(always)]
             fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
                 let (f1, f2) = (<$wide>::from(previous), <$wide>::from(before));
                 let (i0, i1) = (<$wide>::from(index_before), <$wide>::from(index_after));
@@ -102,6 +109,21 @@ mod tests {
         assert_eq!(0x80u8.zigzag(), 255);
         assert_eq!(0x8000_0000u32.zigzag(), u32::MAX);
         assert_eq!(u32::MAX.unzigzag(), 0x8000_0000);
+    }
+
+    #[test]
+    fn weights_round_to_nearest() {
+        assert_eq!(u16::weighted(10, 12, 20, 128, -128, false), 22);
+        assert_eq!(u16::weighted(0, 1, 2, 64, 0, true), 2);
+        assert_eq!(u16::weighted(0, u16::MAX, 0, 64, 0, true), 0);
+        assert_eq!(u16::weighted(0, u16::MAX - 1, 0, 64, 0, true), u16::MAX);
+        assert_eq!(
+            u32::weighted(u32::MAX, u32::MAX, u32::MAX, 255, -128, false),
+            4_294_967_295u64
+                .wrapping_mul(382)
+                .wrapping_add(64)
+                .wrapping_shr(7) as u32
+        );
     }
 
     #[test]
