@@ -8,6 +8,7 @@ use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::streams::{self, Levels, Typed, VertexValues};
 use crate::{Error, Options, with_levels};
 use meshreel_codec::{
+    ball::{self, Target},
     index, octahedral,
     parallelogram::{self, Table},
     qtangent,
@@ -387,7 +388,7 @@ impl<'a> MeshPlan<'a> {
             values: VertexValues::default(),
             tracks: animated
                 .iter()
-                .map(|&s| Track::new(s, &self.streams[s]))
+                .map(|&s| Track::new(s, &self.streams[s], last - first))
                 .collect(),
         };
         let mut parts = Vec::new();
@@ -513,10 +514,12 @@ struct Track {
     before_previous: Levels,
     /// Between frames coded so far in this group.
     coded: usize,
+    /// Frames from one index frame to the next.
+    span: usize,
 }
 
 impl Track {
-    fn new(stream: usize, record: &StreamRecord) -> Track {
+    fn new(stream: usize, record: &StreamRecord, span: usize) -> Track {
         let empty = || Levels::new(record.word);
         Track {
             stream,
@@ -525,6 +528,7 @@ impl Track {
             previous: empty(),
             before_previous: empty(),
             coded: 0,
+            span,
         }
     }
 }
@@ -648,9 +652,37 @@ impl GroupCoder<'_, '_> {
             },
         };
         let start = out.len();
-        match between {
-            None => stream::encode_index(levels, components, spatial, refs, out),
-            Some(_) => stream::encode_between(levels, components, refs, self.options.effort, out),
+        let effort = self.options.effort;
+        if record.semantic == Semantic::Position {
+            let nearest = levels.to_vec();
+            let offset = streams::offsets(record, &self.values.positions, &nearest);
+            let counts: Vec<u32> = record.axes.iter().map(|axis| axis.levels).collect();
+            let target = Target {
+                nearest: &nearest,
+                offset: &offset,
+                levels: &counts,
+                radius: ball::radius(record.tolerance, &record.axes),
+                welded: self.fixed.weld.as_deref(),
+            };
+            match between {
+                None => stream::encode_index_within(target, spatial, refs, effort, levels, out),
+                Some(track) => {
+                    let way = 256 * (track.coded + 1) / track.span.max(1);
+                    stream::encode_between_within(
+                        target,
+                        refs,
+                        way.min(255) as u8,
+                        effort,
+                        levels,
+                        out,
+                    );
+                }
+            }
+        } else {
+            match between {
+                None => stream::encode_index(levels, components, spatial, refs, out),
+                Some(_) => stream::encode_between(levels, components, refs, effort, out),
+            }
         }
         let mut back = vec![W::default(); levels.len()];
         let used = stream::decode(&out[start..], components, spatial, refs, &mut back);

@@ -154,6 +154,27 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     }
 }
 
+/// How far each position lies above its level, in steps, component-major.
+pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], levels: &[W]) -> Vec<f32> {
+    let count = positions.len();
+    let mut out = Vec::with_capacity(levels.len());
+    for (k, axis) in record.axes.iter().enumerate() {
+        let (min, scale) = (
+            f64::from(axis.min),
+            if axis.step > 0.0 {
+                1.0 / f64::from(axis.step)
+            } else {
+                0.0
+            },
+        );
+        let plane = &levels[k * count..(k + 1) * count];
+        out.extend(positions.iter().zip(plane).map(|(position, level)| {
+            ((f64::from(position[k]) - min) * scale - f64::from(level.to_u32())) as f32
+        }));
+    }
+    out
+}
+
 fn planes<const N: usize, W: Typed>(
     count: usize,
     out: &mut Vec<W>,
