@@ -54,6 +54,9 @@ pub struct Origin<'a> {
     pub point: &'a [u32],
     pub corner: &'a [u32],
     pub face: &'a [u32],
+    /// The usable faces, and their smoothing groups where normals are made.
+    pub faces: &'a Faces,
+    pub groups: &'a normals::Groups,
 }
 
 const UP: [f32; 3] = [0.0, 0.0, 1.0];
@@ -99,8 +102,6 @@ impl Origin<'_> {
         &self,
         source: &Source<'_>,
         prepared: &Prepared,
-        faces: &Faces,
-        groups: &normals::Groups,
         object: &[[f32; 3]],
         frame: usize,
         out: &mut Vec<[f32; 3]>,
@@ -111,10 +112,10 @@ impl Origin<'_> {
                 out.iter_mut().for_each(|n| *n = unit(*n).unwrap_or(UP));
             }
             _ => {
-                let made = normals::normals(object, faces, source.mesh.winding, groups);
+                let made = normals::normals(object, self.faces, source.mesh.winding, self.groups);
                 out.clear();
                 out.extend(self.corner.iter().map(|&c| {
-                    groups
+                    self.groups
                         .corner
                         .get(c as usize)
                         .and_then(|&g| made.get(g as usize))
@@ -149,6 +150,8 @@ impl Fixed {
             point: &self.vertex_point,
             corner: &self.vertex_corner,
             face: &self.vertex_face,
+            faces: &self.faces,
+            groups: &self.groups,
         }
     }
 
@@ -163,15 +166,7 @@ impl Fixed {
         out: &mut VertexValues,
     ) -> Result<(), Error> {
         scratch.read(source, frame, &self.first_points)?;
-        fill(
-            source,
-            prepared,
-            frame,
-            want,
-            scratch,
-            (self.origin(), &self.faces, &self.groups),
-            out,
-        )?;
+        fill(source, prepared, frame, want, scratch, self.origin(), out)?;
         if let (true, Some(tangents)) = (want.normals, &self.tangents) {
             out.tangents = tangents.vertices(out.vertices(), &self.vertex_sign);
         }
@@ -197,7 +192,7 @@ impl Fixed {
             0,
             want,
             &scratch,
-            (self.origin(), &self.faces, &self.groups),
+            self.origin(),
             &mut values,
         )?;
         Ok(values)
@@ -211,7 +206,7 @@ pub fn fill(
     frame: usize,
     want: Want,
     scratch: &Scratch,
-    (origin, faces, groups): (Origin<'_>, &Faces, &normals::Groups),
+    origin: Origin<'_>,
     out: &mut VertexValues,
 ) -> Result<(), Error> {
     out.positions.clear();
@@ -240,15 +235,7 @@ pub fn fill(
         }
     }
     if want.normals && prepared.normals != Normals::None {
-        origin.normals(
-            source,
-            prepared,
-            faces,
-            groups,
-            &scratch.object,
-            frame,
-            &mut out.normals,
-        )?;
+        origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
     Ok(())
 }

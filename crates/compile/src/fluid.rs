@@ -98,17 +98,11 @@ pub fn evaluate(
             point: &split.vertex_point,
             corner: &split.vertex_corner,
             face: &face,
+            faces: &faces,
+            groups: &groups,
         };
         let mut values = VertexValues::default();
-        fill(
-            source,
-            prepared,
-            frame,
-            want,
-            scratch,
-            (origin, &faces, &groups),
-            &mut values,
-        )?;
+        fill(source, prepared, frame, want, scratch, origin, &mut values)?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
         oriented = orient(
             &oriented.triangles,
@@ -171,6 +165,8 @@ pub fn evaluate(
         point: &point,
         corner: &corner,
         face: &face,
+        faces: &faces,
+        groups: &groups,
     };
     fill(
         source,
@@ -178,7 +174,7 @@ pub fn evaluate(
         frame,
         want,
         scratch,
-        (origin, &faces, &groups),
+        origin,
         &mut out.values,
     )?;
     if prepared.tangents {

@@ -486,7 +486,7 @@ fn period(job: &Job<'_>) -> f64 {
 }
 
 fn index_frame(frame: usize, frames: usize, every: usize) -> bool {
-    frame % every == 0 || frame + 1 == frames
+    frame.is_multiple_of(every) || frame + 1 == frames
 }
 
 /// Distance of index frames: as asked, but shorter where one group would not fit into the memory allowed.

@@ -22,10 +22,8 @@ fn kept(scene: &Scene) -> Scene {
         }
     }
     let mut numbers = vec![0; keep.len()];
-    let mut next = 0;
-    for (id, _) in keep.iter().enumerate().filter(|(_, k)| **k) {
+    for (next, id) in (0..keep.len()).filter(|&id| keep[id]).enumerate() {
         numbers[id] = next;
-        next += 1;
     }
     let mut kept = scene.clone();
     kept.nodes = (0..keep.len())
