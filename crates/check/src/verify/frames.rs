@@ -414,7 +414,7 @@ impl<'a> Worker<'a> {
             let got: Vec<[f64; 3]> = (0..decoded.view.vertex_count())
                 .map(|v| apply(&world, decoded.position(v)).to_array())
                 .collect();
-            let pairing = Pairing::new(&right, &got, &polygons, show.tolerance);
+            let pairing = Pairing::new(&right, &got, indices, &polygons, show.tolerance);
             let [there, back] = pairing.distances();
             // Points that are not usable have vertices somewhere; what those are near to says nothing.
             let ways = [("vertex", there), ("point", back)];

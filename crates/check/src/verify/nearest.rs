@@ -2,6 +2,7 @@
 //! by frame. Where several points are within the tolerance, any of them will do: ties never fail.
 
 use crate::verify::polygons::{NONE, Polygons};
+use crate::verify::report::beyond;
 use crate::verify::tree::Tree;
 
 /// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what belongs to what.
@@ -26,6 +27,9 @@ pub(crate) struct Pairing<'a> {
     source_tree: Tree,
     decoded_tree: Tree,
     polygons: &'a Polygons,
+    /// Decoded vertices that a triangle uses: the others have no corner to agree with. None where points of the source are
+    /// not usable: nobody knows where their vertices are.
+    used: Vec<bool>,
     /// Corners of each point: `corners[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     corners: Vec<u32>,
@@ -49,9 +53,14 @@ impl<'a> Pairing<'a> {
     pub fn new(
         source: &'a [[f64; 3]],
         decoded: &'a [[f64; 3]],
+        indices: &[u32],
         polygons: &'a Polygons,
         tolerance: f64,
     ) -> Pairing<'a> {
+        let mut used_vertices = vec![false; decoded.len()];
+        indices
+            .iter()
+            .for_each(|&v| used_vertices[v as usize] = true);
         let mut first = vec![0u32; polygons.points + 1];
         let used = |p: &&u32| **p != NONE;
         for &p in polygons.point.iter().filter(used) {
@@ -72,6 +81,7 @@ impl<'a> Pairing<'a> {
             source_tree: Tree::new(source),
             decoded_tree: Tree::new(decoded),
             polygons,
+            used: used_vertices,
             first,
             corners,
             tolerance,
@@ -116,12 +126,17 @@ impl<'a> Pairing<'a> {
         let mut worst: Option<(f64, u32)> = None;
         let mut note = |best: Option<f64>, undecided: bool, vertex: u32| {
             if let Some(best) = best.filter(|b| !undecided || *b <= limit)
-                && worst.is_none_or(|(w, _)| best > w)
+                && worst.is_none_or(|(w, _)| beyond(best, w))
             {
                 worst = Some((best, vertex));
             }
         };
-        for (v, p) in self.decoded.iter().enumerate() {
+        for (v, p) in self
+            .decoded
+            .iter()
+            .enumerate()
+            .filter(|(v, _)| self.used[*v])
+        {
             let mut best = None;
             let (_, undecided) = self
                 .source_tree
@@ -265,15 +280,17 @@ fn common_faces(a: &Near, b: &Near, c: &Near, ascending: bool, of_face: &[(u32, 
     faces
 }
 
-/// Keeps the least difference; true where it is good enough.
+/// Keeps the least difference; true where it is good enough. A corner that has nothing to compare with (its value is not
+/// finite) may be the vertex's own, so that nothing is known of the vertex.
 fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
-    if let Some(d) = difference {
-        if best.is_none_or(|b| d < b) {
-            *best = Some(d);
-        }
-        return d <= limit;
+    let Some(d) = difference else {
+        *best = None;
+        return true;
+    };
+    if best.is_none_or(|b| d < b) {
+        *best = Some(d);
     }
-    false
+    d <= limit
 }
 
 #[cfg(test)]
@@ -316,7 +333,7 @@ mod tests {
     #[test]
     fn right_and_wrong_faces() {
         let (polygons, decoded) = (polygons(), decoded());
-        let pairing = Pairing::new(&POINTS, &decoded, &polygons, 1e-3);
+        let pairing = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
         let good = vertices(&[0, 1, 2, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
         assert_eq!(pairing.faces(&good, false), Ok(()));
         assert!(
@@ -344,7 +361,7 @@ mod tests {
                 .contains("triangle 0")
         );
         // With a tolerance that holds everything nothing can be told apart.
-        let blurred = Pairing::new(&POINTS, &decoded, &polygons, 100.0);
+        let blurred = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
         assert_eq!(blurred.faces(&good, false), Ok(()));
     }
 
@@ -352,7 +369,7 @@ mod tests {
     fn distances_and_attributes_both_ways() {
         let (polygons, mut decoded) = (polygons(), decoded());
         decoded[2][2] = 0.5;
-        let pairing = Pairing::new(&POINTS, &decoded, &polygons, 1e-3);
+        let pairing = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
         let [there, back] = pairing.distances();
         assert!((there.max - 0.5).abs() < 1e-3 && there.at == 2);
         assert!((back.max - 0.5).abs() < 1e-3 && back.at == 0);
