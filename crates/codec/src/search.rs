@@ -398,6 +398,7 @@ mod tests {
                     offset: &offset,
                     levels: &[65536],
                     radius: 0.0,
+                    thorough: true,
                     welded: None,
                 };
                 if effort > 4 || want == Blend::DELTA {

@@ -154,6 +154,7 @@ impl<'a, W: Word> Fixed<'a, W> {
             offset: &self.offset,
             levels,
             radius: 0.0,
+            thorough: true,
             welded: None,
         }
     }

@@ -662,6 +662,7 @@ impl GroupCoder<'_, '_> {
                 offset: &offset,
                 levels: &counts,
                 radius: ball::radius(record.tolerance, &record.axes),
+                thorough: effort > 2,
                 welded: self.fixed.weld.as_deref(),
             };
             match between {
