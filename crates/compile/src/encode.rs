@@ -693,3 +693,156 @@ impl GroupCoder<'_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prepare::{Extent, Set};
+    use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
+
+    fn mesh() -> Mesh {
+        let attribute = |name: &str| Attribute {
+            name: name.into(),
+            scope: Scope::Vertex,
+            values: Channel::constant(vec![[0.0; 2]]),
+            indices: None,
+        };
+        Mesh {
+            path: "/m".into(),
+            positions: Channel::constant(vec![[0.0; 3]]),
+            face_counts: Channel::constant(vec![]),
+            face_indices: Channel::constant(vec![]),
+            winding: Winding::CounterClockwise,
+            topology: Topology::Constant,
+            normals: None,
+            uvs: vec![attribute("map1"), attribute("far")],
+            colours: vec![Attribute {
+                name: "Cd".into(),
+                scope: Scope::Vertex,
+                values: Channel::constant(vec![[0.0; 4]]),
+                indices: None,
+            }],
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+        }
+    }
+
+    fn prepared() -> Prepared {
+        Prepared {
+            extent: Extent {
+                low: [-1.0, 0.0, 5.0],
+                high: [1.0, 0.0, 5.5],
+            },
+            object_extent: Extent {
+                low: [-1.0, 0.0, 5.0],
+                high: [1.0, 0.0, 5.5],
+            },
+            points: 1,
+            points_total: 1,
+            moving: true,
+            normals: Normals::None,
+            normals_animated: false,
+            tangents: false,
+            uvs: vec![
+                Set {
+                    source: 0,
+                    animated: false,
+                    extent: Extent {
+                        low: [-7.5, 0.0],
+                        high: [64.25, 1.0],
+                    },
+                },
+                Set {
+                    source: 1,
+                    animated: true,
+                    extent: Extent {
+                        low: [0.0, 0.0],
+                        high: [1e6, 1.0],
+                    },
+                },
+            ],
+            colours: vec![Set {
+                source: 0,
+                animated: false,
+                extent: Extent {
+                    low: [0.0, 0.2, -1.0, 1.0],
+                    high: [1.0, 0.4, 9.0, 1.0],
+                },
+            }],
+            fixed: None,
+            materials: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lattices_hold_the_tolerance_for_tiling_negative_and_far_values() {
+        let mut remarks = Vec::new();
+        let options = Options::default();
+        let streams = choose_streams(&mesh(), &prepared(), 1e-3, &options, &mut remarks).unwrap();
+        let values = VertexValues {
+            positions: vec![[-1.0, 0.0, 5.0], [0.123_456, 0.0, 5.499_9], [1.0, 0.0, 5.5]],
+            uvs: vec![
+                vec![[-7.5, 0.0], [-0.000_3, 0.5], [64.25, 1.0]],
+                vec![[0.0, 0.0], [999_999.9, 0.3], [1e6, 1.0]],
+            ],
+            colours: vec![vec![
+                [0.0, 0.2, -1.0, 1.0],
+                [0.501, 0.3, 8.99, 1.0],
+                [1.0, 0.4, 9.0, 1.0],
+            ]],
+            ..VertexValues::default()
+        };
+        for record in &streams {
+            let mut levels = Levels::new(record.word);
+            streams::quantize(record, &values, &mut levels);
+            let error = streams::error(record, &levels, &values);
+            assert!(error <= record.tolerance, "{record:?} {error}");
+        }
+        assert_eq!(streams[1].tolerance, options.uv_tolerance);
+        assert!(
+            streams[2].tolerance > options.uv_tolerance && remarks.len() == 1,
+            "far from zero f32 is coarser, and that is said"
+        );
+        assert_eq!(
+            (streams[3].word, streams[3].axes[0].levels),
+            (1, 256),
+            "colours of 0 to 1 are bytes"
+        );
+        assert_eq!(
+            (streams[3].axes[2].min, streams[3].axes[2].levels),
+            (-1.0, 256)
+        );
+    }
+
+    #[test]
+    fn channels_are_static_or_animated_each_for_itself() {
+        let mut still = prepared();
+        still.fixed = Some(crate::prepare::Fixed::default());
+        let streams =
+            choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
+        assert_eq!(
+            streams.iter().map(|s| s.animated).collect::<Vec<_>>(),
+            [true, false, true, false]
+        );
+        // Without fixed topology everything comes per frame.
+        let streams = choose_streams(
+            &mesh(),
+            &prepared(),
+            1e-3,
+            &Options::default(),
+            &mut Vec::new(),
+        )
+        .unwrap();
+        assert!(streams.iter().all(|s| s.animated));
+    }
+
+    #[test]
+    fn ulps() {
+        assert_eq!(ulp(1.0), f64::from(f32::EPSILON));
+        assert_eq!(ulp(-1.5), f64::from(f32::EPSILON));
+        assert_eq!(ulp(4096.0), 4096.0 * f64::from(f32::EPSILON));
+        assert!(ulp(0.0) > 0.0);
+    }
+}

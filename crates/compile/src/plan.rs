@@ -246,12 +246,14 @@ impl<'a> Compiler<'a> {
         let channels = self.options.channels;
         // Hidden frames read the last frame shown before them, or the first one after.
         let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
-        let times = (0..times.len())
+        let read: Vec<usize> = (0..times.len())
             .map(|f| {
                 last = if shown.contains(f) { f } else { last };
-                times[last]
+                last
             })
             .collect();
+        let times = read.iter().map(|&f| times[f]).collect();
+        let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
         Source {
             mesh: &self.scene.meshes[mesh],
             times,

@@ -20,7 +20,7 @@ pub struct Source<'a> {
     /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible one near it,
     /// so that hidden frames cost nothing.
     pub times: Vec<f64>,
-    /// World matrix per output frame, for a mesh that is baked to world space.
+    /// World matrix at each of these times, for a mesh that is baked to world space.
     pub matrices: Option<Vec<DMat4>>,
     /// What is compiled beside positions.
     pub normals: bool,
@@ -59,7 +59,7 @@ impl Source<'_> {
             }
         }
     }
-    /// True where world matrices mirror (decided on the first frame): faces then turn the other way.
+    /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
     pub fn mirrored(&self) -> bool {
         self.matrices
             .as_ref()
@@ -186,6 +186,7 @@ pub struct Prepared {
 }
 
 /// Layout of a mesh whose faces stay.
+#[derive(Default)]
 pub struct Fixed {
     /// Usable faces.
     pub faces: Faces,

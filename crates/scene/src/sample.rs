@@ -599,4 +599,140 @@ mod tests {
         let (i, f) = channel.locate(1.75);
         assert!(i == 1 && (f - 0.5).abs() < 1e-12);
     }
+
+    fn moving(sampling: TimeSampling, samples: usize) -> Channel<[f32; 3]> {
+        Channel::in_memory(
+            sampling,
+            (0..samples)
+                .map(|i| vec![[i as f32, 0.0, 0.0]; 3])
+                .collect(),
+        )
+    }
+
+    fn scene(positions: Channel<[f32; 3]>, matrix: Channel<DMat4>) -> Scene {
+        let node = |name: &str, parent: Option<usize>| crate::Node {
+            name: name.into(),
+            path: format!("/{name}"),
+            parent,
+            kind: crate::NodeKind::Xform,
+            transform: None,
+            visibility: None,
+            mesh: None,
+            instance_of: None,
+            samples: 1,
+            user_properties: Vec::new(),
+        };
+        let mut scene = Scene::default();
+        let transform = Transform {
+            matrix,
+            inherits: None,
+        };
+        scene.nodes.push(crate::Node {
+            transform: Some(transform),
+            ..node("top", None)
+        });
+        scene.nodes.push(crate::Node {
+            mesh: Some(0),
+            kind: crate::NodeKind::PolyMesh,
+            ..node("mesh", Some(0))
+        });
+        scene.meshes.push(Mesh {
+            path: "/top/mesh".into(),
+            positions,
+            face_counts: Channel::constant(vec![3]),
+            face_indices: Channel::constant(vec![0, 1, 2]),
+            winding: crate::Winding::CounterClockwise,
+            topology: crate::Topology::Homogeneous,
+            normals: None,
+            uvs: Vec::new(),
+            colours: Vec::new(),
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+        });
+        scene
+    }
+
+    fn times(scene: &Scene, options: &FrameOptions) -> Vec<f64> {
+        let placed = scene.expand().unwrap();
+        frame_times(scene, &placed, &[false, true], options).unwrap()
+    }
+
+    #[test]
+    fn frames_are_the_superset_of_all_times_that_bring_change() {
+        // The mesh at 0, 1/4, 1/2 … s; its transform at 0, 1/3, 2/3, 1 s and a hair beside 1/2 s.
+        let step = 0.25;
+        let matrix = |n: usize| {
+            (0..n)
+                .map(|i| vec![DMat4::from_translation(DVec3::X * i as f64)])
+                .collect::<Vec<_>>()
+        };
+        let irregular = TimeSampling::Acyclic {
+            times: vec![0.0, 1.0 / 3.0, 0.5 + 4e-6, 2.0 / 3.0, 1.0],
+        };
+        let both = scene(
+            moving(TimeSampling::Uniform { start: 0.0, step }, 5),
+            Channel::in_memory(irregular.clone(), matrix(5)),
+        );
+        let expected = [0.0, 0.25, 1.0 / 3.0, 0.5, 2.0 / 3.0, 0.75, 1.0];
+        let found = times(&both, &FrameOptions::default());
+        assert_eq!(found.len(), expected.len());
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < SAME_TIME),
+            "{found:?}"
+        );
+        let placed = both.expand().unwrap();
+        let mut world = World::new(&both, &placed).unwrap();
+        world.evaluate(0.25).unwrap();
+        assert!(
+            (world.matrix[1].w_axis.x - 0.75).abs() < 1e-12,
+            "a quarter lies at 3/4 of the first third"
+        );
+        // Samples that change nothing bring no frames.
+        struct Same(Channel<DMat4>);
+        impl crate::Source<DMat4> for Same {
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn identity(&self, _: usize) -> u128 {
+                7
+            }
+            fn read(&self, _: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+                self.0.read(0, out)
+            }
+        }
+        let still = Channel::new(
+            irregular.into(),
+            std::sync::Arc::new(Same(
+                both.nodes[0].transform.as_ref().unwrap().matrix.clone(),
+            )),
+        );
+        let mesh_only = scene(moving(TimeSampling::Uniform { start: 0.0, step }, 5), still);
+        assert_eq!(times(&mesh_only, &FrameOptions::default()).len(), 5);
+        let range = FrameOptions {
+            range: Some(Range::Frames(1, 3)),
+            ..FrameOptions::default()
+        };
+        assert_eq!(times(&mesh_only, &range), [0.25, 0.5, 0.75]);
+        let rate = FrameOptions {
+            fps: Some(8.0),
+            ..FrameOptions::default()
+        };
+        assert_eq!(times(&mesh_only, &rate).len(), 9);
+    }
+
+    #[test]
+    fn turning_is_interpolated_as_turning_and_shear_by_elements() {
+        let a = DMat4::from_rotation_z(0.0);
+        let b = DMat4::from_rotation_z(1.0);
+        assert!(interpolate(&a, &b, 0.5).abs_diff_eq(DMat4::from_rotation_z(0.5), 1e-12));
+        let mut shear = DMat4::IDENTITY;
+        shear.y_axis.x = 1.0;
+        let middle = interpolate(&a, &shear, 0.5);
+        assert_eq!(middle.y_axis.x, 0.5);
+    }
 }
