@@ -168,6 +168,9 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
+/// Files of `codec` that only its encoders use.
+const ENCODER_ONLY: [&str; 3] = ["ball", "cost", "search"];
+
 /// Part II repeats the tables and the pseudo-code at the head of each codec, word for word, and in the same order.
 #[test]
 fn codecs_are_as_documented() {
@@ -176,7 +179,9 @@ fn codecs_are_as_documented() {
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "rs") {
+        let stem = path.file_stem().unwrap().to_string_lossy();
+        let is_code = path.extension().is_some_and(|extension| extension == "rs");
+        if !is_code || ENCODER_ONLY.contains(&&*stem) {
             continue;
         }
         let mut rest = &document[..];

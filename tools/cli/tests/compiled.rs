@@ -1,0 +1,520 @@
+//! What the compiler puts into a file, seen through the runtime: times, frames, nodes, streams.
+
+use std::f32::consts::TAU;
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3};
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_codec::block::Format;
+use meshreel_codec::record::{Method, Semantic, StreamRecord};
+use meshreel_compile::{Options, Silent, Tolerance, compile};
+use meshreel_format::FrameKind;
+use meshreel_scene::{
+    Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology,
+    Transform, Winding,
+};
+
+/// Sample i is at i / rate.
+fn rate(rate: f64) -> TimeSampling {
+    TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0 / rate,
+    }
+}
+
+fn node(path: &str, parent: Option<usize>, mesh: Option<usize>) -> Node {
+    Node {
+        name: path.rsplit('/').next().unwrap().into(),
+        path: path.into(),
+        parent,
+        kind: match mesh {
+            Some(_) => NodeKind::PolyMesh,
+            None => NodeKind::Xform,
+        },
+        transform: None,
+        visibility: None,
+        mesh,
+        instance_of: None,
+        samples: 1,
+        user_properties: Vec::new(),
+    }
+}
+
+fn moved(mut node: Node, matrix: Channel<DMat4>) -> Node {
+    node.transform = Some(Transform {
+        matrix,
+        inherits: None,
+    });
+    node
+}
+
+fn shift(x: f64) -> DMat4 {
+    DMat4::from_translation(DVec3::new(x, 0.0, 0.0))
+}
+
+/// Samples that a file says are one and the same.
+struct Same<T>(usize, Vec<T>);
+
+impl<T: Clone + Send + Sync> Source<T> for Same<T> {
+    fn len(&self) -> usize {
+        self.0
+    }
+    fn identity(&self, _: usize) -> u128 {
+        0
+    }
+    fn read(&self, _: usize, out: &mut Vec<T>) -> Result<(), Error> {
+        out.clone_from(&self.1);
+        Ok(())
+    }
+}
+
+/// `frames` samples, all `values`.
+fn same<T: Clone + Send + Sync + 'static>(
+    sampling: TimeSampling,
+    frames: usize,
+    values: Vec<T>,
+) -> Channel<T> {
+    Channel::new(Arc::new(sampling), Arc::new(Same(frames, values)))
+}
+
+/// A sheet of `side` × `side` points at `time`, waving.
+fn wave(side: usize, time: f32) -> Vec<[f32; 3]> {
+    (0..side * side)
+        .map(|i| {
+            let (x, y) = ((i % side) as f32, (i / side) as f32);
+            [x, y, (x * 0.5 + TAU * time).sin() + (y * 0.3).cos()]
+        })
+        .collect()
+}
+
+fn quads(side: usize) -> Vec<i32> {
+    let corner = |x: usize, y: usize| (y * side + x) as i32;
+    (0..side - 1)
+        .flat_map(|y| (0..side - 1).map(move |x| (x, y)))
+        .flat_map(|(x, y)| {
+            [
+                corner(x, y),
+                corner(x + 1, y),
+                corner(x + 1, y + 1),
+                corner(x, y + 1),
+            ]
+        })
+        .collect()
+}
+
+fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
+    Mesh {
+        path: path.into(),
+        topology: match positions.len() {
+            1 => Topology::Constant,
+            _ => Topology::Homogeneous,
+        },
+        positions,
+        face_counts: Channel::constant(vec![4; (side - 1) * (side - 1)]),
+        face_indices: Channel::constant(quads(side)),
+        winding: Winding::CounterClockwise,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: Vec::new(),
+        other_attributes: Vec::new(),
+        is_subd: false,
+    }
+}
+
+/// A waving sheet with `frames` samples.
+fn waving(path: &str, side: usize, sampling: TimeSampling, frames: usize) -> Mesh {
+    let samples = (0..frames)
+        .map(|i| wave(side, sampling.time(i) as f32))
+        .collect();
+    mesh(path, side, Channel::in_memory(sampling, samples))
+}
+
+fn scene(nodes: Vec<Node>, meshes: Vec<Mesh>) -> Scene {
+    Scene {
+        nodes,
+        meshes,
+        ..Scene::default()
+    }
+}
+
+fn bytes_of(scene: &Scene, options: &Options) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.reel");
+    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    std::fs::read(&path).unwrap()
+}
+
+fn compiled(scene: &Scene, options: &Options) -> Reel {
+    Reel::from_source(Arc::new(bytes_of(scene, options)), &Limits::default()).unwrap()
+}
+
+fn times(reel: &Reel) -> Vec<f64> {
+    reel.frames().iter().map(|f| f.time).collect()
+}
+
+fn stream(reel: &Reel, mesh: usize, semantic: Semantic) -> &StreamRecord {
+    let streams = &reel.description().meshes[mesh].streams;
+    streams.iter().find(|s| s.semantic == semantic).unwrap()
+}
+
+/// Times of two rates together, once each; what moves only in name adds nothing.
+#[test]
+fn frames_are_at_all_times_at_which_something_changes() {
+    let mut still = node("/still", None, None);
+    still.visibility = Some(same(rate(60.0), 60, vec![1]));
+    let still = moved(still, same(rate(29.97), 30, vec![shift(1.0)]));
+    // A hair later than the others: still the same times.
+    let late = TimeSampling::Uniform {
+        start: 4e-6,
+        step: 1.0 / 24.0,
+    };
+    let shifts = (0..7).map(|i| vec![shift(f64::from(i))]).collect();
+    let scene = scene(
+        vec![
+            still,
+            node("/still/a", Some(0), Some(0)),
+            moved(node("/b", None, None), Channel::in_memory(late, shifts)),
+            node("/b/b", Some(2), Some(1)),
+        ],
+        vec![
+            waving("/still/a", 4, rate(24.0), 7),
+            waving("/b/b", 4, rate(20.0), 6),
+        ],
+    );
+    let reel = compiled(&scene, &Options::default());
+    let mut expected: Vec<f64> = (0..7).map(|i| f64::from(i) / 24.0).collect();
+    expected.extend([1, 2, 3, 4].map(|i| f64::from(i) / 20.0));
+    // 5 / 20 is 6 / 24.
+    expected.sort_by(f64::total_cmp);
+    let times = times(&reel);
+    assert_eq!(times.len(), expected.len(), "{times:?}");
+    for (time, expected) in times.iter().zip(&expected) {
+        assert!((time - expected).abs() <= 1e-5, "{times:?}");
+    }
+}
+
+#[test]
+fn a_channel_that_stands_still_is_stored_once() {
+    let side = 6;
+    let mut moving = waving("/a", side, rate(24.0), 10);
+    let corners = 4 * (side - 1) * (side - 1);
+    let per_frame = |f: usize| -> Vec<[f32; 4]> {
+        (0..corners)
+            .map(|_| [f as f32 / 10.0, 0.5, 0.25, 1.0])
+            .collect()
+    };
+    moving.uvs = vec![Attribute {
+        name: "st".into(),
+        scope: Scope::FaceVarying,
+        // Ten samples, all equal.
+        values: Channel::in_memory(rate(24.0), vec![vec![[0.25, 0.75]; corners]; 10]),
+        indices: None,
+    }];
+    moving.colours = vec![Attribute {
+        name: "Cd".into(),
+        scope: Scope::FaceVarying,
+        values: Channel::in_memory(rate(24.0), (0..10).map(per_frame).collect()),
+        indices: None,
+    }];
+    let still = mesh(
+        "/b",
+        side,
+        Channel::in_memory(rate(24.0), vec![wave(side, 0.0); 10]),
+    );
+    let scene = scene(
+        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
+        vec![moving, still],
+    );
+    let reel = compiled(&scene, &Options::default());
+    let [a, b] = &reel.description().meshes[..] else {
+        panic!()
+    };
+    assert_eq!((a.method, b.method), (Method::Soft, Method::Static));
+    assert!(stream(&reel, 0, Semantic::Position).animated);
+    assert!(stream(&reel, 0, Semantic::Colour).animated);
+    assert!(!stream(&reel, 0, Semantic::Uv).animated);
+    assert!(b.streams.iter().all(|s| !s.animated));
+}
+
+#[test]
+fn transforms_that_can_be_merged_are() {
+    let still =
+        |path: &str, parent, x| moved(node(path, parent, None), Channel::constant(vec![shift(x)]));
+    let shifts = (0..10).map(|i| vec![shift(f64::from(i))]).collect();
+    let scene = scene(
+        vec![
+            still("/a", None, 1.0),
+            still("/a/b", Some(0), 10.0),
+            node("/a/b/mesh", Some(1), Some(0)),
+            still("/a/empty", Some(0), 5.0),
+            moved(
+                node("/a/moving", Some(0), None),
+                Channel::in_memory(rate(24.0), shifts),
+            ),
+            still("/a/moving/c", Some(4), 100.0),
+            node("/a/moving/c/mesh", Some(5), Some(1)),
+        ],
+        vec![
+            waving("/a/b/mesh", 4, rate(24.0), 10),
+            waving("/a/moving/c/mesh", 5, rate(24.0), 10),
+        ],
+    );
+    let reel = compiled(&scene, &Options::default());
+    let nodes = &reel.description().nodes;
+    assert!(nodes.len() <= 4, "{nodes:#?}");
+    assert_eq!(nodes.iter().filter(|n| n.animated).count(), 1);
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    for frame in [0, 7] {
+        decoder.decode(frame).unwrap();
+        for (n, node) in nodes.iter().enumerate() {
+            let x = match node.mesh {
+                Some(0) => 11.0,
+                Some(_) => 101.0 + frame as f64,
+                None => continue,
+            };
+            assert!((decoder.world(n)[0][3] - x).abs() < 1e-4, "{}", node.path);
+        }
+    }
+}
+
+#[test]
+fn equal_meshes_are_stored_once() {
+    let sheet = |path: &str| waving(path, 8, rate(24.0), 5);
+    let alone = scene(vec![node("/a", None, Some(0))], vec![sheet("/a")]);
+    let twice = scene(
+        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
+        vec![sheet("/a"), sheet("/b")],
+    );
+    let mut other = sheet("/b");
+    let mut samples: Vec<_> = (0..5).map(|i| wave(8, i as f32 / 24.0)).collect();
+    samples[4][63][2] += 0.5;
+    other.positions = Channel::in_memory(rate(24.0), samples);
+    let different = scene(
+        vec![node("/a", None, Some(0)), node("/b", None, Some(1))],
+        vec![sheet("/a"), other],
+    );
+    let options = Options::default();
+    let meshes = |scene: &Scene| compiled(scene, &options).description().meshes.len();
+    assert_eq!(meshes(&alone), 1);
+    assert_eq!(meshes(&twice), 1);
+    assert_eq!(meshes(&different), 2, "one point in the last frame differs");
+}
+
+#[test]
+fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
+    let scene = scene(
+        vec![node("/a", None, Some(0))],
+        vec![waving("/a", 8, rate(24.0), 24)],
+    );
+    for every in [1, 5, 16, 64] {
+        let options = Options {
+            index_every: every,
+            ..Options::default()
+        };
+        let reel = compiled(&scene, &options);
+        let kinds: Vec<FrameKind> = reel.frames().iter().map(|f| f.kind).collect();
+        let at: Vec<usize> = (0..24).filter(|&i| kinds[i] == FrameKind::Index).collect();
+        assert_eq!((at[0], at[at.len() - 1]), (0, 23));
+        assert!(at.windows(2).all(|w| w[1] - w[0] <= every), "{at:?}");
+        assert_eq!(at.len() == 24, every == 1, "{at:?}");
+    }
+}
+
+/// Nor on the memory that is given.
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let mut water = waving("/c", 6, rate(24.0), 12);
+    let sides = |i: usize| if i.is_multiple_of(2) { 6 } else { 5 };
+    water.topology = Topology::Heterogeneous;
+    water.positions = Channel::in_memory(
+        rate(24.0),
+        (0..12).map(|i| wave(sides(i), i as f32)).collect(),
+    );
+    water.face_indices = Channel::in_memory(rate(24.0), (0..12).map(|i| quads(sides(i))).collect());
+    let counts = |i: usize| vec![4; (sides(i) - 1) * (sides(i) - 1)];
+    water.face_counts = Channel::in_memory(rate(24.0), (0..12).map(counts).collect());
+    let scene = scene(
+        vec![
+            node("/a", None, Some(0)),
+            node("/b", None, Some(1)),
+            node("/c", None, Some(2)),
+        ],
+        vec![
+            waving("/a", 20, rate(24.0), 12),
+            waving("/b", 7, rate(30.0), 15),
+            water,
+        ],
+    );
+    let bytes = |jobs, memory| {
+        let options = Options {
+            jobs,
+            memory,
+            ..Options::default()
+        };
+        bytes_of(&scene, &options)
+    };
+    let one = bytes(1, 512 << 20);
+    for jobs in [1, 2, 5] {
+        assert!(bytes(jobs, 512 << 20) == one, "{jobs} threads");
+    }
+    assert!(bytes(3, 1 << 20) == one, "little memory");
+}
+
+/// Faces that change are no reason to refuse, and each frame has its own.
+#[test]
+fn topology_may_change() {
+    let sides = [4, 7, 5];
+    let mut water = waving("/w", 4, rate(24.0), 3);
+    water.topology = Topology::Heterogeneous;
+    water.positions = Channel::in_memory(rate(24.0), sides.map(|s| wave(s, 0.1)).into());
+    water.face_indices = Channel::in_memory(rate(24.0), sides.map(quads).into());
+    let counts = sides.map(|s| vec![4; (s - 1) * (s - 1)]);
+    water.face_counts = Channel::in_memory(rate(24.0), counts.into());
+    let scene = scene(vec![node("/w", None, Some(0))], vec![water]);
+    let reel = compiled(&scene, &Options::default());
+    assert_eq!(reel.description().meshes[0].method, Method::Fluid);
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    for frame in [2, 0, 1, 0] {
+        decoder.decode(frame).unwrap();
+        let view = decoder.mesh(0);
+        let side = sides[frame];
+        assert_eq!(view.vertex_count(), side * side);
+        assert_eq!(view.indices().len(), 6 * (side - 1) * (side - 1));
+    }
+}
+
+/// Eight bits are eight bits: one byte for each component, and at most half a level of error.
+#[test]
+fn colours_take_a_byte_for_each_component() {
+    let side = 5;
+    let mut sheet = waving("/a", side, rate(24.0), 3);
+    let colours: Vec<[f32; 4]> = (0..side * side)
+        .map(|i| {
+            let t = i as f32 / 24.0;
+            [t, 1.0 - t, t * t, 1.0]
+        })
+        .collect();
+    sheet.colours = vec![Attribute {
+        name: "Cd".into(),
+        scope: Scope::Vertex,
+        values: Channel::constant(colours.clone()),
+        indices: None,
+    }];
+    let scene = scene(vec![node("/a", None, Some(0))], vec![sheet]);
+    let reel = compiled(&scene, &Options::default());
+    let record = stream(&reel, 0, Semantic::Colour);
+    assert_eq!((record.word, record.axes.len()), (1, 4));
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    decoder.decode(1).unwrap();
+    let map = reel.source_map(0).unwrap().unwrap();
+    let mut out = vec![0.0; 4 * map.vertex_point.len()];
+    decoder.mesh(0).colours_into(0, &mut out).unwrap();
+    for (decoded, &point) in out.as_chunks::<4>().0.iter().zip(&map.vertex_point) {
+        for (a, b) in decoded.iter().zip(colours[point as usize]) {
+            assert!((a - b).abs() <= 0.5 / 255.0 + 1e-6, "{a} and {b}");
+        }
+    }
+}
+
+/// Negative texture coordinates and those that tile many times keep their bound; nothing wraps.
+#[test]
+fn texture_coordinates_reach_as_far_as_they_like() {
+    let side = 5;
+    let mut sheet = waving("/a", side, rate(24.0), 3);
+    let uvs: Vec<[f32; 2]> = (0..side * side)
+        .map(|i| [i as f32 * 7.77 - 100.0, -0.001 * i as f32])
+        .collect();
+    sheet.uvs = vec![Attribute {
+        name: "st".into(),
+        scope: Scope::Vertex,
+        values: Channel::constant(uvs.clone()),
+        indices: None,
+    }];
+    let scene = scene(vec![node("/a", None, Some(0))], vec![sheet]);
+    for bound in [1e-2, 1.0 / 4096.0, 1e-4] {
+        let options = Options {
+            uv_tolerance: bound,
+            ..Options::default()
+        };
+        let reel = compiled(&scene, &options);
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        decoder.decode(2).unwrap();
+        let map = reel.source_map(0).unwrap().unwrap();
+        let mut out = vec![0.0; 2 * map.vertex_point.len()];
+        decoder.mesh(0).uvs_into(0, &mut out).unwrap();
+        for (decoded, &point) in out.as_chunks::<2>().0.iter().zip(&map.vertex_point) {
+            let [u, v] = uvs[point as usize];
+            let error = f64::from(decoded[0] - u).hypot(f64::from(decoded[1] - v));
+            assert!(error <= bound, "{error} at {u} {v}");
+        }
+    }
+}
+
+/// Small tolerances take more bits than 16, wide ones fewer than 8, and each axis as many as it needs.
+#[test]
+fn bits_follow_from_tolerance_and_size() {
+    let stretched = |i: usize| -> Vec<[f32; 3]> {
+        (wave(6, i as f32 / 24.0).into_iter())
+            .map(|[x, y, z]| [1000.0 * x, y, 0.001 * z])
+            .collect()
+    };
+    let mut sheet = waving("/a", 6, rate(24.0), 3);
+    sheet.positions = Channel::in_memory(rate(24.0), (0..3).map(stretched).collect());
+    let scene = scene(vec![node("/a", None, Some(0))], vec![sheet]);
+    let axes = |tolerance: f64| {
+        let options = Options {
+            tolerance: Tolerance::Absolute(tolerance),
+            ..Options::default()
+        };
+        let reel = compiled(&scene, &options);
+        let record = stream(&reel, 0, Semantic::Position).clone();
+        (
+            record.axes.iter().map(|a| a.bits()).collect::<Vec<_>>(),
+            record.word,
+        )
+    };
+    let (fine, word) = axes(0.005);
+    assert!(
+        fine[0] > 16 && fine[0] > fine[1] && fine[1] > fine[2],
+        "{fine:?}"
+    );
+    assert_eq!(word, 4);
+    let (coarse, word) = axes(100.0);
+    assert!(coarse.iter().all(|&bits| bits <= 8), "{coarse:?}");
+    assert_eq!(word, 1);
+}
+
+/// Nodes that stand still, and components that do, cost nearly nothing in a frame.
+#[test]
+fn transforms_cost_only_what_moves() {
+    let count = 50;
+    let size = |moving: usize| {
+        let nodes = (0..count).flat_map(|n| {
+            // All move in the first two frames, then only the first `moving` ones.
+            let samples = (0..40).map(|f: usize| {
+                let f = if n < moving { f } else { f.min(1) };
+                vec![shift((n * 10 + f) as f64)]
+            });
+            let path = format!("/n{n}");
+            let parent = moved(
+                node(&path, None, None),
+                Channel::in_memory(rate(24.0), samples.collect()),
+            );
+            [parent, node(&format!("{path}/m"), Some(2 * n), Some(n))]
+        });
+        let meshes = (0..count)
+            .map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0))))
+            .collect();
+        let options = Options {
+            block: Format::Store,
+            ..Options::default()
+        };
+        compiled(&scene(nodes.collect(), meshes), &options).frame_bytes()
+    };
+    let raw = 40 * count as u64 * 40;
+    let (all, one) = (size(count), size(1));
+    assert!(all < raw / 5, "one of ten components moves: {all} of {raw}");
+    assert!(one < all / 3, "one of {count} nodes moves: {one} of {all}");
+}
