@@ -355,24 +355,39 @@ def residuals(b, k, count):
     return [[vector[i] for vector in out] for i in range(k)]
 
 
-def spatial(values, r, average, signed, table_, modulus):
+def spatial(r, combine, table_, modulus):
     """Adds the prediction to residuals; component by component, vertex by vertex."""
+    values = []
     for residual in r:
         out = []
         for v, x in enumerate(residual):
             choice = table_[v] if table_ else None
             if choice is None:
-                p = out[v - 1] if v else 0
-            elif not average:
-                a, b, c = (out[u] for u in choice)
-                p = c + b - a
+                p = combine(*[out[v - 1]] * 3) if v else 0
             else:
-                b, c = out[choice[1]], out[choice[2]]
-                if signed:
-                    b, c = (u - modulus if u >= modulus // 2 else u for u in (b, c))
-                p = (b + c) >> 1
+                p = combine(*(out[u] for u in choice))
             out.append((x + p) % modulus)
         values.append(out)
+    return values
+
+
+def rule(average, weights, signed, modulus):
+    """The function that predicts from A, B and C, and from a vertex alone."""
+
+    def number(u):
+        return u - modulus if signed and u >= modulus // 2 else u
+
+    def weighted(a, b, c):
+        edge, apex = weights
+        return (edge * (number(b) + number(c)) + apex * number(a) + 64) >> 7
+
+    def averaged(a, b, c):
+        return (number(b) + number(c)) >> 1
+
+    def parallelogram(a, b, c):
+        return c + b - a
+
+    return weighted if weights else averaged if average else parallelogram
 
 
 def stream(b, record, count, table_, base=None, group=None):
@@ -380,27 +395,28 @@ def stream(b, record, count, table_, base=None, group=None):
     k, average = COMPONENTS[record["semantic"]], AVERAGE[record["semantic"]]
     modulus = 256 ** record["word"]
     predictor = b.get("B")
-    values = []
-    if predictor == 2:
+    source = predictor & 3
+    need(predictor < 8 and source < 3, "a predictor")
+    a, mix, blend = b.get("3B") if source == 2 else (0, 0, 0)
+    weights = b.get("Bb") if predictor & 4 else None
+    values = residuals(b, k, count)
+    if weights or source < 2:
+        values = spatial(values, rule(average, weights, source > 0, modulus), table_, modulus)
+    if source == 1:
+        need(base, "a difference without base")
+        values = [[(x + y) % modulus for x, y in zip(*pair)] for pair in zip(values, base)]
+    if source == 2:
         need(group, "motion without frames")
-        a, mix, blend = b.get("3B")
-        r = residuals(b, k, count)
         previous, before, first, last = group
         before = before or previous
         for i in range(k):
-            rows = zip(r[i], previous[i], before[i], first[i], last[i])
+            rows = zip(values[i], previous[i], before[i], first[i], last[i])
             out = []
             for x, f1, f2, i0, i1 in rows:
                 pm = f1 + ((a * (f1 - f2) + 64) >> 7)
                 pi = i0 + ((mix * (i1 - i0) + 128) >> 8)
                 out.append((x + pi + ((blend * (pm - pi) + 64) >> 7)) % modulus)
-            values.append(out)
-        return values
-    need(predictor in (0, 1), "a predictor")
-    spatial(values, residuals(b, k, count), average, predictor == 1, table_, modulus)
-    if predictor == 1:
-        need(base, "a difference without base")
-        values = [[(x + y) % modulus for x, y in zip(*pair)] for pair in zip(values, base)]
+            values[i] = out
     return values
 
 

@@ -170,12 +170,11 @@ impl<const N: usize> Around<N> {
 
     #[inline(always)]
     fn distance(&self, point: &[i32; N]) -> f32 {
-        let mut sum = 0.0;
-        for k in 0..N {
-            let d = point[k] as f32 - self.offset[k];
-            sum += d * d;
-        }
-        sum
+        let squares = point
+            .iter()
+            .zip(&self.offset)
+            .map(|(&p, &o)| (p as f32 - o) * (p as f32 - o));
+        squares.sum()
     }
 
     #[inline(always)]

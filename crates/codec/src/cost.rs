@@ -126,21 +126,26 @@ impl<const N: usize> Tally<N> {
         self.tokens[if inside { n as usize } else { 125 }] += 1;
     }
 
-    /// About the bits of the cheaper layout.
-    pub(crate) fn bits(&self) -> f64 {
-        fn entropy(histogram: &[u32]) -> f64 {
+    /// About the bits of the cheaper layout, if this is the part `share` of a stream.
+    pub(crate) fn bits(&self, share: f64) -> f64 {
+        // Symbols, and the code of each kind, which a part need not pay alone; only zeros are nearly free.
+        let entropy = |histogram: &[u32], zero: usize| {
             let sum = f64::from(histogram.iter().sum::<u32>());
-            let bits = |&n: &u32| {
-                if n == 0 {
-                    0.0
-                } else {
-                    f64::from(n) * (sum / f64::from(n)).log2()
-                }
-            };
-            histogram.iter().map(bits).sum()
-        }
-        let planes: f64 = self.sizes.iter().map(|h| entropy(h)).sum();
+            if f64::from(histogram[zero]) == sum {
+                return 0.0;
+            }
+            let bits = |&n: &u32| f64::from(n) * (sum / f64::from(n)).log2() + 4.0 * share;
+            histogram.iter().filter(|n| **n > 0).map(bits).sum()
+        };
+        let planes: f64 = self.sizes.iter().map(|h| entropy(h, 0)).sum();
         let escapes = f64::from(self.tokens[125]) * 4.0 * N as f64;
-        planes.min(entropy(&self.tokens) + escapes) + f64::from(self.more)
+        let tokens = entropy(&self.tokens, zero_token::<N>()) + escapes;
+        planes.min(tokens) + f64::from(self.more)
     }
+}
+
+/// Number of the zero vector.
+fn zero_token<const N: usize>() -> usize {
+    let side = 2 * RADIUS[N] as usize + 1;
+    (0..N).fold(0, |n, _| n * side + RADIUS[N] as usize)
 }

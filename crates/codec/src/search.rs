@@ -115,7 +115,7 @@ impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
         for (i, &v) in self.at[..n].iter().enumerate() {
             let mut distance = 0.0f32;
             let mut residual = [0; N];
-            for k in 0..N {
+            for (k, residual) in residual.iter_mut().enumerate() {
                 let plane = &self.above[k * all..(k + 1) * all];
                 let p = W::weighted(
                     plane[n + i],
@@ -128,16 +128,13 @@ impl<'a, W: Word, const N: usize> Sample<'a, W, N> {
                 let r = plane[i].wrapping_sub(p).signed();
                 let real = r as f32 + self.target.offset[k * count + v];
                 distance += real * real;
-                residual[k] = r;
+                *residual = r;
             }
             tally.add(if distance <= limit { [0; N] } else { residual });
         }
-        let own = if weights == usual {
-            0.0
-        } else {
-            16.0 * n as f64 / count as f64
-        };
-        tally.bits() + own
+        let share = n as f64 / count.max(1) as f64;
+        let own = if weights == usual { 0.0 } else { 16.0 };
+        tally.bits(share) + own * share
     }
 }
 
