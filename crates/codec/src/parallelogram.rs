@@ -6,14 +6,11 @@
 //! ```text
 //! parallelogram   P = C + B − A                       modulo the word
 //! average         P = (B + C) >> 1                    rounds down; as two's complement where differences are coded
-//! no triangle     P = the vertex before; vertex 0: P = 0
+//! weighted        P = (edge·(B + C) + apex·A + 64) >> 7   rounds down; as two's complement where differences are coded
+//! no triangle     A, B and C are the vertex before; vertex 0: P = 0
 //! ```
 //!
-//! A frame may bring weights of its own, which then take the place of these:
-//!
-//! ```text
-//! weighted        P = (edge·(B + C) + apex·A + 64) >> 7        without triangle all three are the vertex before
-//! ```
+//! The first two are the usual ones of a stream; a frame may bring weights of its own, which then take their place.
 //!
 //! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not stored as
 //! distances but as a number in the list of choices that both sides draw up from the connectivity alone

@@ -10,12 +10,12 @@
 //! | … | … | `residuals` | see [`crate::residual`] |
 //!
 //! ```text
-//! difference = residual + spatial prediction from the differences of vertices before      [`crate::parallelogram`]
-//! value      = difference + source                                                      both modulo the word
-//!
-//! without weights the spatial prediction is the usual one of the stream (parallelogram or average), for source 2 none
-//! differences to a source are two's complement, without source they are plain values
+//! difference = residual + spatial prediction from the differences of the vertices before
+//! value      = difference + source                                                         both modulo the word
 //! ```
+//!
+//! The spatial prediction is [`crate::parallelogram`]: without weights the usual one of the stream (parallelogram or
+//! average), and none for source 2. Differences to a source are two's complement, without source they are plain values.
 //!
 //! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is left out of
 //! between frames where it does not pay. A reader refuses a source that it does not have, so index frames never depend
