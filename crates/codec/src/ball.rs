@@ -215,3 +215,127 @@ impl<const N: usize> Around<N> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallelogram::Weights;
+    use proptest::prelude::*;
+
+    fn target<'a>(
+        nearest: &'a [u16],
+        offset: &'a [f32],
+        levels: &'a [u32],
+        radius: f32,
+    ) -> Target<'a, u16> {
+        Target {
+            nearest,
+            offset,
+            levels,
+            radius,
+            thorough: true,
+            welded: None,
+        }
+    }
+
+    fn run<const N: usize>(
+        t: Target<'_, u16>,
+        source: &[u16],
+        cost: &Cost,
+    ) -> (Vec<u16>, Vec<u16>) {
+        let mut above = vec![0; source.len()];
+        let mut residuals = vec![0; source.len()];
+        let basis = Basis {
+            source,
+            rule: Weights::ZERO,
+            signed: true,
+            table: &Table::new(),
+        };
+        t.choose::<_, N>(cost, basis, &mut above, &mut residuals);
+        let chosen = above
+            .iter()
+            .zip(source)
+            .map(|(a, s)| a.wrapping_add(*s))
+            .collect();
+        (chosen, residuals)
+    }
+
+    #[test]
+    fn takes_the_prediction_then_the_cheapest_then_the_nearest() {
+        let cost = Cost::guess();
+        // 10.4 from 11: inside a ball of 0.6; from 12: 11 costs least; from 12 with a ball of 0.5: only 10 is inside.
+        for (source, radius, want) in [(11, 0.61, 11), (12, 0.61, 11), (12, 0.5, 10), (12, 0.1, 10)]
+        {
+            let (chosen, residuals) =
+                run::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
+            assert_eq!((chosen[0], residuals[0]), (want, want.wrapping_sub(source)));
+        }
+        // Two components: the prediction (11, 21) is outside, its neighbours cost the same, (11, 20) is nearer.
+        let t = target(&[10, 20], &[0.4, 0.3], &[100, 100], 0.8);
+        assert_eq!(run::<2>(t, &[11, 21], &cost).0, [11, 20]);
+        let quick = Target {
+            thorough: false,
+            ..t
+        };
+        assert_eq!(run::<2>(quick, &[11, 21], &cost).0, [10, 20]);
+    }
+
+    #[test]
+    fn stays_on_the_axis() {
+        let cost = Cost::guess();
+        assert_eq!(
+            run::<1>(target(&[0], &[-0.4], &[10], 0.7), &[u16::MAX], &cost).0,
+            [0]
+        );
+        assert_eq!(
+            run::<1>(target(&[9], &[0.4], &[10], 0.7), &[10], &cost).0,
+            [9]
+        );
+        assert_eq!(
+            run::<1>(target(&[0], &[0.4], &[1], 0.7), &[1], &cost).0,
+            [0]
+        );
+    }
+
+    #[test]
+    fn radius_leaves_room_for_rounding() {
+        let axis = Axis::new(-1000.0, 1000.0, 0.01).unwrap();
+        let r = f64::from(radius(0.01, &[axis; 3]));
+        assert!(r < 1.0 && r * f64::from(axis.step) + 4.0 * axis.rounding() > 0.0099);
+        assert_eq!(radius(1e-6, &[axis; 3]), 0.0);
+        assert_eq!(radius(1.0, &[Axis::new(1.0, 1.0, 1.0).unwrap(); 3]), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn never_leaves_the_ball(
+            rows in proptest::collection::vec(((0u32..40, -0.5f32..0.5), (0u32..40, -0.5f32..0.5), (0u32..40, -0.5f32..0.5), [0u16..40, 0u16..40, 0u16..40]), 1..60),
+            radius in 0.0f32..4.0,
+            thorough: bool,
+            learnt: bool,
+        ) {
+            let count = rows.len();
+            let column = |k: usize| rows.iter().map(move |r| [r.0, r.1, r.2][k]);
+            let nearest: Vec<u16> = (0..3).flat_map(|k| column(k).map(|c| c.0 as u16)).collect();
+            let offset: Vec<f32> = (0..3).flat_map(|k| column(k).map(|c| c.1)).collect();
+            let source: Vec<u16> = (0..3).flat_map(|k| rows.iter().map(move |r| r.3[k])).collect();
+            let t = Target { thorough, ..target(&nearest, &offset, &[40; 3], radius) };
+            let guess = Cost::guess();
+            let (_, first) = run::<3>(t, &source, &guess);
+            let cost = if learnt { Cost::learn(&first, 3) } else { guess };
+            let (chosen, residuals) = run::<3>(t, &source, &cost);
+            for v in 0..count {
+                let (mut far, mut least) = (0.0f64, 0.0f64);
+                for k in 0..3 {
+                    let at = k * count + v;
+                    prop_assert!(chosen[at] < 40);
+                    prop_assert_eq!(residuals[at], chosen[at].wrapping_sub(source[at]));
+                    let offset = f64::from(offset[at]);
+                    far += (f64::from(chosen[at]) - f64::from(nearest[at]) - offset).powi(2);
+                    least += offset.powi(2);
+                }
+                prop_assert!(far <= (f64::from(radius).powi(2) * (1.0 + 1e-6)).max(least), "{} {}", far, radius);
+            }
+        }
+    }
+}

@@ -90,21 +90,24 @@ impl Cost {
     }
 }
 
+/// Residuals that are counted one by one.
+const SMALL: usize = 64;
+
 /// Counts residual vectors of a sample to compare predictors by what they leave.
 pub(crate) struct Tally<const N: usize> {
     tokens: [u32; 126],
-    /// By component and zigzag residual, which stops at the last.
-    sizes: [[u32; 64]; N],
-    /// Bits of larger residuals.
-    more: f32,
+    /// By component and zigzag residual: the small ones each, larger ones by their number of bits.
+    sizes: [[u32; SMALL + 32]; N],
+    /// Bits below the highest one of larger residuals.
+    more: u32,
 }
 
 impl<const N: usize> Tally<N> {
     pub(crate) fn new() -> Self {
         Tally {
             tokens: [0; 126],
-            sizes: [[0; 64]; N],
-            more: 0.0,
+            sizes: [[0; SMALL + 32]; N],
+            more: 0,
         }
     }
 
@@ -116,10 +119,13 @@ impl<const N: usize> Tally<N> {
         for k in (0..N).rev() {
             let r = residual[k];
             let z = ((r << 1) ^ (r >> 31)) as u32;
-            self.sizes[k][z.min(63) as usize] += 1;
-            if z >= 63 {
-                self.more += (z as f32).log2() - 4.0;
-            }
+            let size = if z < SMALL as u32 {
+                z as usize
+            } else {
+                self.more += z.ilog2();
+                SMALL + z.ilog2() as usize
+            };
+            self.sizes[k][size] += 1;
             inside &= r.unsigned_abs() <= radius as u32;
             n = n.wrapping_mul(side).wrapping_add(r).wrapping_add(radius);
         }

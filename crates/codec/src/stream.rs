@@ -488,6 +488,87 @@ mod tests {
     }
 
     #[test]
+    fn levels_inside_the_ball_come_back() {
+        let count = 500;
+        let axes = [crate::quantize::Axis::new(0.0, 100.0, 0.1).unwrap(); 3];
+        let value = |t: usize, k: usize, v: usize| {
+            50.0 + 30.0 * (v as f64 * 0.02 + t as f64 * 0.1 + k as f64).sin()
+                + (v % 5) as f64 * 0.02
+        };
+        let welded: Vec<u32> = (0..count as u32)
+            .map(|v| if v % 7 == 6 { v - 3 } else { v })
+            .collect();
+        // The vertices that are welded have one value.
+        let of = |v: usize| welded[v] as usize;
+        let radius = crate::ball::radius(0.1, &axes);
+        let table = parallelogram::derive_table(&strip(count), count);
+        for effort in 1..=9 {
+            let mut frames: Vec<Vec<u16>> = vec![vec![0; 3 * count]; 5];
+            for t in [0, 4, 1, 2, 3] {
+                let located: Vec<_> = (0..3 * count)
+                    .map(|at| axes[0].locate(value(t, at / count, of(at % count))))
+                    .collect();
+                let nearest: Vec<u16> = located.iter().map(|l| l.0 as u16).collect();
+                let offset: Vec<f32> = located.iter().map(|l| l.1).collect();
+                let target = Target {
+                    nearest: &nearest,
+                    offset: &offset,
+                    levels: &axes.map(|a| a.levels),
+                    radius,
+                    thorough: effort > 2,
+                    welded: Some(&welded),
+                };
+                let mut chosen = vec![0; 3 * count];
+                let (mut bytes, mut plain) = (Vec::new(), Vec::new());
+                let refs = References {
+                    base: (t > 0).then(|| &frames[0][..]),
+                    previous: (t > 0).then(|| &frames[t - 1][..]),
+                    before_previous: (t > 1).then(|| &frames[t - 2][..]),
+                    index_before: Some(&frames[0]),
+                    index_after: Some(&frames[4]),
+                    table: &table,
+                };
+                if t % 4 == 0 {
+                    encode_index_within(
+                        target,
+                        Spatial::Parallelogram,
+                        refs,
+                        effort,
+                        &mut chosen,
+                        &mut bytes,
+                    );
+                    encode_index(&nearest, 3, Spatial::Parallelogram, refs, &mut plain);
+                } else {
+                    encode_between_within(
+                        target,
+                        refs,
+                        (t * 64) as u8,
+                        effort,
+                        &mut chosen,
+                        &mut bytes,
+                    );
+                    encode_between(&nearest, 3, refs, effort, &mut plain);
+                    assert!(bytes.len() <= plain.len() + 8, "{effort} {t}");
+                }
+                let mut back = vec![0; 3 * count];
+                assert_eq!(
+                    decode(&bytes, 3, Spatial::Parallelogram, refs, &mut back),
+                    Ok(bytes.len())
+                );
+                assert_eq!(back, chosen);
+                for v in 0..count {
+                    let miss = |k: usize| {
+                        f64::from(axes[k].value(back[k * count + v].into())) - value(t, k, of(v))
+                    };
+                    assert!((0..3).map(|k| miss(k).powi(2)).sum::<f64>().sqrt() <= 0.1);
+                    assert!((0..3).all(|k| back[k * count + v] == back[k * count + of(v)]));
+                }
+                frames[t] = chosen;
+            }
+        }
+    }
+
+    #[test]
     fn missing_references_are_refused() {
         let (table, f) = (Table::new(), [0u8; 3]);
         let none = References::index(None, &table);
@@ -523,15 +604,22 @@ mod tests {
             )
             .is_err()
         );
-        assert!(go(&[3, 0], some).is_err());
+        for unknown in [3, 7, 8, 16, 128] {
+            assert!(go(&[unknown, 0, 0, 0, 0, 0, 0], some).is_err());
+        }
+        assert!(go(&[6, 0, 0, 0, 0, 0, 0], some).is_ok());
+        assert!(go(&[6, 0, 0, 0, 0, 0, 0], none).is_err());
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..120), kind in 0u8..3, layout in 0u8..4, count in 0usize..30) {
+        fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..120), kind in 0u8..8, layout in 0u8..4, count in 0usize..30) {
             let mut all = vec![kind];
-            if kind == 2 {
+            if kind & 3 == 2 {
                 all.extend([100, 100, 100]);
+            }
+            if kind & 4 == 4 {
+                all.extend([70, 30]);
             }
             all.push(layout);
             all.extend(bytes);
