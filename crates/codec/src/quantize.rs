@@ -65,6 +65,29 @@ impl Axis {
         axis.value(axis.levels - 1).is_finite().then_some(axis)
     }
 
+    /// Axis whose values are all exact: the step is the largest power of two that is at most `step`, and every value a
+    /// multiple of it. The ends are rounded, so that up to half a step of the range lies outside. None where f32 cannot
+    /// hold that, or where more than 2^24 levels would be needed.
+    pub fn exact(low: f32, high: f32, step: f64) -> Option<Axis> {
+        if !(low.is_finite() && high.is_finite() && low < high) {
+            return Axis::new(low, high, step);
+        }
+        if !(f64::from(f32::MIN_POSITIVE)..f64::from(f32::MAX)).contains(&step) {
+            return None;
+        }
+        let step = f64::from_bits(step.to_bits() & f64::INFINITY.to_bits());
+        // Ties go inwards.
+        let first = (f64::from(low) / step + 0.5).floor();
+        let last = (f64::from(high) / step - 0.5).ceil().max(first);
+        let most = f64::from(MAX_LEVELS);
+        let held = first.abs() <= most && last.abs() <= most && last - first < most;
+        held.then(|| Axis {
+            min: (first * step) as f32,
+            step: step as f32,
+            levels: (last - first) as u32 + 1,
+        })
+    }
+
     /// Nearest level, measured on what [`Axis::value`] gives; values outside are clamped, NaN gives 0.
     pub fn level(&self, value: f32) -> u32 {
         self.locate(f64::from(value)).0
@@ -107,12 +130,26 @@ impl Axis {
         if self.step == 0.0 {
             return 0.0;
         }
+        if self.is_exact() {
+            return 0.0;
+        }
         // Half a unit in the last place for the product, another for the sum.
         let reach = f64::from(self.step) * f64::from(self.levels - 1);
         let largest = f64::from(self.min)
             .abs()
             .max((f64::from(self.min) + reach).abs());
         (reach + largest) * f64::from(f32::EPSILON) * 0.5 + f64::from(f32::MIN_POSITIVE)
+    }
+
+    /// True for what [`Axis::exact`] makes: a power of two as step, all values multiples of it that f32 holds.
+    fn is_exact(&self) -> bool {
+        let (min, step) = (f64::from(self.min), f64::from(self.step));
+        let multiple = min / step;
+        self.step.is_normal()
+            && self.step.to_bits() & 0x7f_ffff == 0
+            && multiple.fract() == 0.0
+            && multiple.abs() <= f64::from(MAX_LEVELS)
+            && (multiple + f64::from(self.levels - 1)).abs() <= f64::from(MAX_LEVELS)
     }
 
     /// Bits of the largest level.

@@ -72,17 +72,17 @@ pub fn choose_streams(
     let mut out = Vec::new();
     let fluid = prepared.fixed.is_none();
     let path = &mesh.path;
-    // A cube of this edge has its corners `radius` from its middle.
-    let step = radius * 2.0 / 3f64.sqrt();
-    let mut axes = Vec::new();
-    for k in 0..3 {
-        let (low, high) = prepared.extent.component(k);
-        axes.push(Axis::new(low, high, step).ok_or_else(|| Error::Limit {
-            what: format!("{path}: levels along {}", ["x", "y", "z"][k]),
-            asked: ((f64::from(high) - f64::from(low)) / step).min(1e18) as u64,
+    let extents = [0, 1, 2].map(|k| prepared.extent.component(k));
+    let axes = axes_within(extents, radius).ok_or_else(|| {
+        let largest = extents.iter().fold(0.0f64, |m, (low, high)| {
+            m.max(f64::from(*high) - f64::from(*low))
+        });
+        Error::Limit {
+            what: format!("{path}: levels along an axis"),
+            asked: (largest / radius).min(1e18) as u64,
             allowed: 1 << 24,
-        })?);
-    }
+        }
+    })?;
     out.push(lattice(
         Semantic::Position,
         0,
@@ -137,12 +137,7 @@ pub fn choose_streams(
                 ),
             ));
         }
-        // One ulp of slack per axis for the f32 output.
-        let step = (tolerance - slack(&extents, 1.5)) * 2.0 / 2f64.sqrt();
-        let axes = extents
-            .map(|(low, high)| Axis::new(low, high, step))
-            .into_iter()
-            .collect::<Option<Vec<_>>>();
+        let axes = axes_within(extents, tolerance * 0.9999);
         let axes = axes.ok_or_else(|| Error::Limit {
             what: format!("{path}: uv levels"),
             asked: u64::MAX,
@@ -181,6 +176,32 @@ pub fn choose_streams(
     Ok(out)
 }
 
+/// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32 included.
+fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<Vec<Axis>> {
+    // A cube of this edge has its corners `radius` from its middle.
+    let edge = 2.0 / (N as f64).sqrt();
+    let all = |axis: fn(f32, f32, f64) -> Option<Axis>, step: f64| -> Option<Vec<Axis>> {
+        extents
+            .iter()
+            .map(|&(low, high)| axis(low, high, step))
+            .collect()
+    };
+    let rounding = all(Axis::new, radius * edge).map_or(f64::INFINITY, |axes| {
+        let squares = axes.iter().map(|axis| axis.rounding().powi(2));
+        squares.sum::<f64>().sqrt()
+    });
+    let step = (radius - rounding) * edge;
+    // Near float32's own limit exact values are coarser than the step, but need nothing for rounding.
+    let power = (radius * edge).log2().floor().exp2();
+    let exact = || all(Axis::exact, radius * edge);
+    let usual = || all(Axis::new, step);
+    if step < power {
+        exact().or_else(usual)
+    } else {
+        usual().or_else(exact)
+    }
+}
+
 fn lattice(
     semantic: Semantic,
     set: u8,
@@ -216,8 +237,10 @@ fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
 
 /// Distance of float32 values around `x`.
 pub fn ulp(x: f64) -> f64 {
-    let x = x.abs().max(f64::from(f32::MIN_POSITIVE));
-    (x.log2().floor() - 23.0).exp2()
+    // Below that numbers are subnormal, which graphics hardware takes for zero.
+    let least = f64::from(f32::MIN_POSITIVE);
+    let x = x.abs().max(least);
+    (x.log2().floor() - 23.0).exp2().max(least)
 }
 
 impl<'a> MeshPlan<'a> {

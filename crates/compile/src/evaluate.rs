@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::mesh::{attributes::Expand, faces::Faces, normals};
-use crate::prepare::{Fixed, Normals, Prepared, Source};
+use crate::prepare::{Extent, Fixed, Normals, Prepared, Source};
 use crate::streams::VertexValues;
 use glam::{DMat3, DVec3};
 use meshreel_scene::{Attribute, sample, sample::Mix};
@@ -70,12 +70,14 @@ fn unit(n: [f32; 3]) -> Option<[f32; 3]> {
 
 impl Origin<'_> {
     /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks for one.
+    /// What takes the place of missing values stays within `extent`, where it is given.
     fn attribute<const N: usize>(
         &self,
         source: &Source<'_>,
         attribute: &Attribute<[f32; N]>,
         time: f64,
         default: [f32; N],
+        extent: Option<&Extent<N>>,
         out: &mut Vec<[f32; N]>,
     ) -> Result<(), Error>
     where
@@ -84,6 +86,13 @@ impl Origin<'_> {
         let mut values = sample::Values::default();
         sample::attribute_at(attribute, source.mesh, time, &mut values)?;
         let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
+        let (low, high) = match extent {
+            Some(extent) => {
+                let sides: [(f32, f32); N] = std::array::from_fn(|k| extent.component(k));
+                (sides.map(|s| s.0), sides.map(|s| s.1))
+            }
+            None => ([f32::MIN; N], [f32::MAX; N]),
+        };
         out.clear();
         out.extend(self.point.iter().zip(self.corner).zip(self.face).map(
             |((&point, &corner), &face)| {
@@ -91,7 +100,10 @@ impl Origin<'_> {
                     u32::MAX => expand.at_point(point).unwrap_or(default),
                     _ => expand.at(corner, face, point),
                 };
-                value.map(|x| if x.is_finite() { x } else { 0.0 })
+                std::array::from_fn(|k| match value[k].is_finite() {
+                    true => value[k].clamp(low[k], high[k]),
+                    false => 0.0f32.clamp(low[k], high[k]),
+                })
             },
         ));
         Ok(())
@@ -108,7 +120,7 @@ impl Origin<'_> {
     ) -> Result<(), Error> {
         match (prepared.normals, &source.mesh.normals) {
             (Normals::File, Some(attribute)) => {
-                self.attribute(source, attribute, source.times[frame], UP, out)?;
+                self.attribute(source, attribute, source.times[frame], UP, None, out)?;
                 out.iter_mut().for_each(|n| *n = unit(*n).unwrap_or(UP));
             }
             _ => {
@@ -220,7 +232,14 @@ pub fn fill(
     };
     out.uvs.resize(prepared.uvs.len(), Vec::new());
     for (set, list) in prepared.uvs.iter().zip(&mut out.uvs).take(sets) {
-        origin.attribute(source, &source.mesh.uvs[set.source], time, [0.0; 2], list)?;
+        origin.attribute(
+            source,
+            &source.mesh.uvs[set.source],
+            time,
+            [0.0; 2],
+            Some(&set.extent),
+            list,
+        )?;
     }
     if want.colours {
         out.colours.resize(prepared.colours.len(), Vec::new());
@@ -230,6 +249,7 @@ pub fn fill(
                 &source.mesh.colours[set.source],
                 time,
                 [1.0; 4],
+                Some(&set.extent),
                 list,
             )?;
         }

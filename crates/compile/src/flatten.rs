@@ -201,3 +201,209 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::scan;
+    use glam::{DQuat, DVec3};
+    use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
+
+    /// Objects as (parent, matrices, shows a mesh).
+    struct Tree(Scene, Vec<bool>);
+
+    impl Tree {
+        fn new() -> Tree {
+            Tree(Scene::default(), Vec::new())
+        }
+        fn add(&mut self, parent: Option<usize>, matrices: &[DMat4], mesh: bool) -> usize {
+            let id = self.0.nodes.len();
+            let sampling = TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            };
+            let samples = matrices.iter().map(|m| vec![*m]).collect();
+            self.0.nodes.push(Node {
+                name: format!("n{id}"),
+                path: String::new(),
+                parent,
+                kind: NodeKind::Xform,
+                transform: (!matrices.is_empty()).then(|| Transform {
+                    matrix: Channel::in_memory(sampling, samples),
+                    inherits: None,
+                }),
+                visibility: None,
+                mesh: None,
+                instance_of: None,
+                samples: 1,
+                user_properties: Vec::new(),
+            });
+            self.1.push(mesh);
+            id
+        }
+        fn inherits(&mut self, id: usize, flags: &[bool]) {
+            let sampling = TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            };
+            let samples = flags.iter().map(|f| vec![*f]).collect();
+            if let Some(transform) = &mut self.0.nodes[id].transform {
+                transform.inherits = Some(Channel::in_memory(sampling, samples));
+            }
+        }
+        /// Flattens, and checks that every mesh is where it was in every frame.
+        fn flat(&self, baked: &[usize]) -> Vec<FlatNode> {
+            let Tree(scene, selected) = self;
+            let placed = scene.expand().unwrap();
+            let baked: Vec<bool> = (0..placed.len()).map(|i| baked.contains(&i)).collect();
+            let times = [0.0, 1.0, 2.0];
+            let motion = scan(scene, &placed, selected, &times).unwrap();
+            let nodes = flatten(&placed, selected, &baked, &motion);
+            let mut world = World::new(scene, &placed).unwrap();
+            for time in times {
+                world.evaluate(time).unwrap();
+                let mut matrices: Vec<DMat4> = Vec::new();
+                for (n, node) in nodes.iter().enumerate() {
+                    assert!(node.parent.is_none_or(|p| p < n), "parents come first");
+                    let own = node.matrix(&world);
+                    matrices.push(node.parent.map_or(own, |p| matrices[p] * own));
+                    if let Some(i) = node.mesh {
+                        let right = match node.baked {
+                            true => DMat4::IDENTITY,
+                            false => world.matrix[i],
+                        };
+                        assert!(matrices[n].abs_diff_eq(right, 1e-6), "object {i} at {time}");
+                    }
+                }
+            }
+            let shown = nodes.iter().filter_map(|n| n.mesh).count();
+            assert_eq!(shown, selected.iter().filter(|s| **s).count());
+            nodes
+        }
+    }
+
+    fn turn(angle: f64) -> DMat4 {
+        DMat4::from_rotation_translation(
+            DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 0.5).normalize(), angle),
+            DVec3::new(angle, 0.0, 1.0),
+        )
+    }
+
+    fn stretch() -> DMat4 {
+        DMat4::from_scale(DVec3::new(1.0, 5.0, 0.5))
+    }
+
+    fn moving() -> Vec<DMat4> {
+        (0..3).map(|f| turn(0.3 * f as f64)).collect()
+    }
+
+    #[test]
+    fn still_parents_go() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[turn(1.0)], false);
+        let b = tree.add(Some(a), &[], false);
+        tree.add(Some(b), &[turn(2.0)], true);
+        tree.add(Some(b), &moving(), true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 2);
+        assert_eq!(nodes[0].chain, [0, 1, 2]);
+        assert_eq!((nodes[0].animated, nodes[1].animated), (false, true));
+        assert_eq!((nodes[0].parent, nodes[1].parent), (None, None));
+    }
+
+    #[test]
+    fn a_moving_parent_goes_where_that_adds_no_motion() {
+        // One child.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &moving(), false);
+        tree.add(Some(a), &[turn(2.0)], true);
+        assert_eq!(tree.flat(&[]).len(), 1);
+        // Several that stand still relative to it: it stays, alone it moves.
+        tree.add(Some(a), &[turn(1.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 3);
+        assert_eq!(nodes.iter().filter(|n| n.animated).count(), 1);
+        // Several that move anyway.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &moving(), false);
+        let still = tree.add(Some(a), &[turn(0.5)], false);
+        tree.add(Some(still), &moving(), true);
+        tree.add(Some(a), &moving(), true);
+        assert_eq!(tree.flat(&[]).len(), 2);
+    }
+
+    #[test]
+    fn what_would_shear_stays_two_nodes() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch()], false);
+        tree.add(Some(a), &[turn(2.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
+        // Not where nothing turns below, even through one in between.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch()], false);
+        let b = tree.add(Some(a), &[DMat4::from_translation(DVec3::X)], false);
+        tree.add(Some(b), &[stretch()], true);
+        assert_eq!(tree.flat(&[]).len(), 1);
+        // A merged stretch is not forgotten.
+        let c = tree.add(Some(b), &[turn(0.1)], false);
+        tree.add(Some(c), &[turn(0.2)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!(nodes.len(), 3);
+        // Shear itself is not merged into anything.
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[stretch() * turn(1.0)], false);
+        tree.add(Some(a), &[turn(1.0)], true);
+        assert_eq!(tree.flat(&[]).len(), 2);
+    }
+
+    #[test]
+    fn a_mesh_with_children_stays() {
+        let mut tree = Tree::new();
+        let a = tree.add(None, &[turn(1.0)], true);
+        tree.add(Some(a), &[turn(2.0)], true);
+        let nodes = tree.flat(&[]);
+        assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
+        // Baked it is only a transform for what is below.
+        let nodes = tree.flat(&[0]);
+        assert_eq!(nodes.len(), 2);
+        assert!(nodes[0].baked && nodes[0].chain.is_empty());
+        assert_eq!(nodes[1].chain, [0, 1]);
+        assert!(tree.flat(&[0, 1]).iter().all(|n| n.baked));
+    }
+
+    #[test]
+    fn objects_without_parents_of_their_own() {
+        for flags in [&[false][..], &[true, false, true], &[true]] {
+            let mut tree = Tree::new();
+            let a = tree.add(None, &moving(), false);
+            let b = tree.add(Some(a), &[turn(2.0)], false);
+            tree.inherits(b, flags);
+            tree.add(Some(b), &[turn(0.4)], true);
+            let c = tree.add(Some(b), &moving(), true);
+            tree.add(Some(c), &moving(), true);
+            tree.add(Some(a), &moving(), true);
+            tree.flat(&[]);
+        }
+    }
+
+    #[test]
+    fn wide_and_deep_trees_are_quick() {
+        let started = std::time::Instant::now();
+        let mut tree = Tree::new();
+        let root = tree.add(None, &moving(), false);
+        for _ in 0..50_000 {
+            let group = tree.add(Some(root), &[turn(1.0)], false);
+            tree.add(Some(group), &[turn(2.0)], true);
+        }
+        assert_eq!(tree.flat(&[]).len(), 50_001);
+        let mut tree = Tree::new();
+        let mut last = None;
+        for i in 0..3_000 {
+            last = Some(tree.add(last, &[turn((i % 7) as f64 * 0.1)], i % 50 == 0));
+        }
+        assert_eq!(tree.flat(&[]).len(), 60);
+        // Quadratic work would take minutes.
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    }
+}

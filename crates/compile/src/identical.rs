@@ -135,3 +135,121 @@ fn channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_scene::{FaceSet, Scope, TimeSampling, Topology, Winding};
+
+    fn channel<T: Clone + Send + Sync + 'static>(step: f64, samples: Vec<Vec<T>>) -> Channel<T> {
+        Channel::in_memory(TimeSampling::Uniform { start: 0.0, step }, samples)
+    }
+
+    fn mesh() -> Mesh {
+        let points = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, -0.0]];
+        let moved = points
+            .iter()
+            .map(|p: &[f32; 3]| p.map(|v| v + 1.0))
+            .collect();
+        let uvs = Attribute {
+            name: "st".into(),
+            scope: Scope::FaceVarying,
+            values: channel(1.0, vec![vec![[0.5f32, 0.5]; 3]]),
+            indices: Some(channel(1.0, vec![vec![0, 1, 2]])),
+        };
+        Mesh {
+            path: "/a".into(),
+            positions: channel(1.0, vec![points, moved]),
+            face_counts: channel(1.0, vec![vec![3]]),
+            face_indices: channel(1.0, vec![vec![0, 1, 2]]),
+            winding: Winding::Clockwise,
+            topology: Topology::Homogeneous,
+            normals: None,
+            uvs: vec![uvs],
+            colours: Vec::new(),
+            velocities: None,
+            face_sets: vec![FaceSet {
+                name: "red".into(),
+                faces: channel(1.0, vec![vec![0]]),
+            }],
+            other_attributes: Vec::new(),
+            is_subd: false,
+        }
+    }
+
+    fn pair(change: impl Fn(&mut Mesh)) -> bool {
+        let mut other = mesh();
+        change(&mut other);
+        let scene = Scene {
+            meshes: vec![mesh(), other],
+            ..Scene::default()
+        };
+        let same = find(&scene, &[true, true]).unwrap();
+        assert_eq!(same[0], 0);
+        same[1] == 0
+    }
+
+    #[test]
+    fn only_what_is_equal_in_every_bit_is_one() {
+        assert!(pair(|_| {}));
+        assert!(pair(|m| m.path = "/b".into()));
+        let last = |bits: u32| {
+            let mut samples = Vec::new();
+            for i in 0..2 {
+                let mut points = Vec::new();
+                mesh().positions.read(i, &mut points).unwrap();
+                samples.push(points);
+            }
+            samples[1][2][2] = f32::from_bits(samples[1][2][2].to_bits() ^ bits);
+            samples
+        };
+        assert!(pair(|m| m.positions = channel(1.0, last(0))));
+        assert!(!pair(|m| m.positions = channel(1.0, last(1))));
+        assert!(!pair(|m| m.positions = channel(2.0, last(0))));
+        assert!(!pair(|m| m.winding = Winding::CounterClockwise));
+        assert!(!pair(|m| m.uvs[0].name.push('1')));
+        assert!(!pair(|m| m.uvs[0].scope = Scope::Vertex));
+        assert!(!pair(|m| m.uvs[0].indices = None));
+        assert!(!pair(
+            |m| m.uvs[0].indices = Some(channel(1.0, vec![vec![0, 1, 1]]))
+        ));
+        assert!(!pair(|m| m.uvs.clear()));
+        assert!(!pair(|m| m.normals = Some(Attribute {
+            name: "N".into(),
+            scope: Scope::Vertex,
+            values: channel(1.0, vec![vec![[0.0; 3]; 3]]),
+            indices: None,
+        })));
+        assert!(!pair(|m| m.face_sets[0].name = "blue".into()));
+        assert!(!pair(|m| m.face_sets[0].faces = channel(1.0, vec![vec![]])));
+        assert!(!pair(|m| m.face_indices = channel(1.0, vec![vec![0, 2, 1]])));
+        // One sample has no rate.
+        assert!(pair(|m| m.face_counts = channel(9.0, vec![vec![3]])));
+    }
+
+    #[test]
+    fn damage_equals_itself() {
+        let bad = |m: &mut Mesh| m.positions = channel(1.0, vec![vec![[f32::NAN; 3]; 3]]);
+        let mut first = mesh();
+        bad(&mut first);
+        let scene = Scene {
+            meshes: vec![first.clone(), first],
+            ..Scene::default()
+        };
+        assert_eq!(find(&scene, &[true, true]).unwrap(), [0, 0]);
+    }
+
+    #[test]
+    fn unused_meshes_are_not_read() {
+        let none = Mesh {
+            positions: channel(1.0, Vec::new()),
+            ..mesh()
+        };
+        let scene = Scene {
+            meshes: vec![mesh(), none, mesh(), mesh()],
+            ..Scene::default()
+        };
+        let same = find(&scene, &[false, false, true, true]).unwrap();
+        assert_eq!(same, [0, 1, 2, 2]);
+    }
+}

@@ -68,6 +68,8 @@ pub struct Local {
     pub uniform: bool,
     /// It turns nothing (so that no scale above can shear it).
     pub unrotated: bool,
+    /// Nothing about its decomposition depends on the frames before: its handedness stays and no scale is zero.
+    pub steady: bool,
     /// Whether it follows its parents.
     pub inherits: Inherits,
 }
@@ -97,7 +99,7 @@ pub fn scan(
 ) -> Result<Motion, Error> {
     let mut first = World::new(scene, placed)?;
     first.evaluate(times[0])?;
-    let mut parts = in_chunks(times, |start, times| {
+    let mut parts = in_chunks(times, true, |start, times| {
         scan_part(scene, placed, selected, &first, start, times)
     })?
     .into_iter();
@@ -115,6 +117,7 @@ pub fn scan(
             a.pure &= b.pure;
             a.uniform &= b.uniform;
             a.unrotated &= b.unrotated;
+            a.steady &= b.steady;
             a.inherits = if b.inherits == Inherits::Mixed {
                 Inherits::Mixed
             } else {
@@ -130,9 +133,11 @@ pub fn scan(
     Ok(motion)
 }
 
-/// Runs `work(number of the first frame, times)` on parts of the animation in parallel.
+/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it, where frames
+/// depend on those before.
 pub fn in_chunks<T: Send>(
     times: &[f64],
+    parallel: bool,
     work: impl Fn(usize, &[f64]) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     // Whole words of frame sets; enough frames that setting up a world does not matter.
@@ -140,7 +145,7 @@ pub fn in_chunks<T: Send>(
         .len()
         .div_ceil(rayon::current_num_threads())
         .next_multiple_of(64)
-        .max(64);
+        .max(if parallel { 64 } else { times.len() });
     times
         .par_chunks(size)
         .enumerate()
@@ -174,6 +179,7 @@ fn scan_part(
                 pure: true,
                 uniform: true,
                 unrotated: true,
+                steady: true,
                 inherits: of(l.1),
             })
             .collect(),
@@ -194,7 +200,7 @@ fn scan_part(
                 if inherits != first.local[i].1 {
                     state.inherits = Inherits::Mixed;
                 }
-                classify(&local, state);
+                classify(&local, handedness(&first.local[i].0), state);
             }
             if selected[i] {
                 if world.visible[i] {
@@ -224,7 +230,23 @@ fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
     }
 }
 
-fn classify(m: &DMat4, state: &mut Local) {
+/// The sign of a matrix's determinant; 0 where it is so flat that rounding could change it.
+fn handedness(m: &DMat4) -> f64 {
+    let columns = [m.x_axis, m.y_axis, m.z_axis].map(|c| c.truncate());
+    let lengths = columns.map(DVec3::length);
+    let longest = lengths[0].max(lengths[1]).max(lengths[2]);
+    let volume = columns[0].cross(columns[1]).dot(columns[2]);
+    let clear = lengths.iter().all(|l| *l > 1e-6 * longest)
+        && volume.abs() > 1e-3 * lengths.iter().product::<f64>();
+    if clear && m.is_finite() {
+        volume.signum()
+    } else {
+        0.0
+    }
+}
+
+fn classify(m: &DMat4, hand: f64, state: &mut Local) {
+    state.steady &= hand != 0.0 && handedness(m) == hand;
     let (x, y, z) = (
         m.x_axis.truncate(),
         m.y_axis.truncate(),
@@ -316,4 +338,113 @@ pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
         }
     }
     [low[0], low[1], low[2], high[0], high[1], high[2]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DQuat;
+
+    fn state(m: DMat4) -> Local {
+        let mut state = Local {
+            animated: false,
+            pure: true,
+            uniform: true,
+            unrotated: true,
+            steady: true,
+            inherits: Inherits::Always,
+        };
+        classify(&m, handedness(&m), &mut state);
+        state
+    }
+
+    #[test]
+    fn frames_in_sets() {
+        let mut set = FrameSet::new(65);
+        assert!(!set.contains(64) && set.count() == 0);
+        set.insert(64);
+        set.insert(0);
+        assert!(set.contains(64) && set.contains(0) && !set.contains(1) && !set.contains(1000));
+        let mut other = FrameSet::new(65);
+        other.insert(3);
+        other.extend(&set);
+        assert_eq!((other.count(), set.count()), (3, 2));
+        set.grow(200);
+        set.insert(199);
+        assert_eq!(set.count(), 3);
+    }
+
+    #[test]
+    fn what_a_matrix_is() {
+        let turn = DMat4::from_quat(DQuat::from_axis_angle(
+            DVec3::new(1.0, 2.0, 3.0).normalize(),
+            0.9,
+        ));
+        let scale = |x, y, z| DMat4::from_scale(DVec3::new(x, y, z));
+        let flags = |m| {
+            let s = state(m);
+            (s.pure, s.uniform, s.unrotated, s.steady)
+        };
+        assert_eq!(flags(DMat4::IDENTITY), (true, true, true, true));
+        assert_eq!(flags(turn), (true, true, false, true));
+        assert_eq!(
+            flags(turn * scale(2.0, 2.0, 2.0)),
+            (true, true, false, true)
+        );
+        assert_eq!(
+            flags(turn * scale(2.0, 1.0, 2.0)),
+            (true, false, false, true)
+        );
+        assert_eq!(
+            flags(scale(2.0, 1.0, 2.0) * turn),
+            (false, false, false, true)
+        );
+        assert_eq!(flags(scale(-2.0, 2.0, 2.0)), (true, true, true, true));
+        assert_eq!(flags(scale(0.0, 2.0, 2.0)), (true, false, true, false));
+        assert_eq!(flags(DMat4::ZERO), (true, false, true, false));
+        assert_eq!(flags(scale(1e-12, 1e-12, 1e-12)), (true, true, true, true));
+        assert!(!state(DMat4::NAN).pure && !state(DMat4::NAN).steady);
+        // Turned over between two frames.
+        let mut mirrored = state(DMat4::IDENTITY);
+        classify(&scale(-1.0, 1.0, 1.0), 1.0, &mut mirrored);
+        assert!(mirrored.pure && !mirrored.steady);
+    }
+
+    #[test]
+    fn boxes_turn() {
+        let m = Transform {
+            rotation: [0.0, 0.0, (0.5f32).sqrt(), (0.5f32).sqrt()],
+            translation: [10.0, 0.0, 0.0],
+            scale: [1.0, 2.0, 1.0],
+        }
+        .matrix();
+        let b = transform_box(&m, &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        for (got, want) in b.iter().zip([8.0, 0.0, 0.0, 10.0, 1.0, 1.0]) {
+            assert!((got - want).abs() < 1e-6, "{b:?}");
+        }
+        let twice = product(&m, &m);
+        let b = transform_box(&twice, &[0.0; 6]);
+        assert!(
+            (b[0] - 10.0).abs() < 1e-6 && (b[1] - 10.0).abs() < 1e-6,
+            "{b:?}"
+        );
+    }
+
+    #[test]
+    fn parts_cover_all_frames() {
+        for frames in [1, 63, 64, 65, 1000] {
+            let times: Vec<f64> = (0..frames).map(|f| f as f64).collect();
+            for parallel in [true, false] {
+                let parts =
+                    in_chunks(&times, parallel, |first, times| Ok((first, times.len()))).unwrap();
+                let mut next = 0;
+                for (first, count) in &parts {
+                    assert_eq!((*first, first % 64), (next, 0));
+                    next += count;
+                }
+                assert_eq!(next, frames);
+                assert!(parallel || parts.len() == 1);
+            }
+        }
+    }
 }

@@ -131,6 +131,15 @@ impl Options {
                 positive("tolerance of a mesh section", t)?;
             }
         }
+        // The options are stored one per line.
+        let sections = self.meshes.iter().map(|over| &over.glob);
+        for glob in self.include.iter().chain(&self.exclude).chain(sections) {
+            if glob.contains(char::is_control) {
+                return Err(Error::misuse(format!(
+                    "a glob with a control character in it: {glob:?}"
+                )));
+            }
+        }
         positive("--normal-tolerance", self.normal_tolerance)?;
         positive("--uv-tolerance", self.uv_tolerance)?;
         let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v)
@@ -224,5 +233,98 @@ impl Options {
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused() {
+        type Change = fn(&mut Options);
+        let good: [Change; 6] = [
+            |_| {},
+            |o| o.tolerance = Tolerance::Absolute(1e-30),
+            |o| o.smooth_angle = Some(0.0),
+            |o| (o.colour_bits, o.index_every, o.effort) = (16, 64, 9),
+            |o| o.fps = Some(0.001),
+            |o| (o.jobs, o.memory) = (0, 0),
+        ];
+        for change in good {
+            let mut options = Options::default();
+            change(&mut options);
+            options.check().unwrap();
+        }
+        let bad: [Change; 16] = [
+            |o| o.include = vec!["/a\neffort = 9".into()],
+            |o| o.tolerance = Tolerance::Absolute(0.0),
+            |o| o.tolerance = Tolerance::Relative(-1.0),
+            |o| o.tolerance = Tolerance::Relative(f64::NAN),
+            |o| o.tolerance = Tolerance::Absolute(f64::INFINITY),
+            |o| o.normal_tolerance = 0.0,
+            |o| o.uv_tolerance = f64::NAN,
+            |o| o.colour_bits = 0,
+            |o| o.colour_bits = 17,
+            |o| o.index_every = 0,
+            |o| o.index_every = 65,
+            |o| o.effort = 0,
+            |o| o.effort = 10,
+            |o| o.smooth_angle = Some(f64::NAN),
+            |o| o.fps = Some(f64::INFINITY),
+            |o| {
+                o.meshes = vec![MeshOverride {
+                    glob: "*".into(),
+                    tolerance: Some(Tolerance::Absolute(0.0)),
+                    method: None,
+                }]
+            },
+        ];
+        for (i, change) in bad.into_iter().enumerate() {
+            let mut options = Options::default();
+            change(&mut options);
+            assert!(matches!(options.check(), Err(Error::Misuse { .. })), "{i}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_says_everything_once() {
+        let options = Options {
+            tolerance: Tolerance::Absolute(0.1 + 0.2),
+            range: Some(Range::Seconds(0.5, 2.0)),
+            fps: Some(30000.0 / 1001.0),
+            include: vec!["/a/*".into()],
+            smooth_angle: Some(30.0),
+            cycle: true,
+            meshes: vec![MeshOverride {
+                glob: "/a b".into(),
+                tolerance: Some(Tolerance::Relative(0.5)),
+                method: Some(MethodChoice::Fluid),
+            }],
+            ..Options::default()
+        };
+        let text = options.to_text();
+        let mut lines: Vec<&str> = text.lines().collect();
+        for line in [
+            "tolerance = 0.30000000000000004",
+            "range = 0.5s:2s",
+            "fps = 29.97002997002997",
+            "include = /a/*",
+            "smooth-angle = 30",
+            "cycle = true",
+            "mesh-tolerance = 0.5*diagonal /a b",
+            "mesh-method = fluid /a b",
+            "index-every = 16",
+        ] {
+            assert!(lines.contains(&line), "{line} in {text}");
+        }
+        // What a run uses but the content does not depend on stays out.
+        for key in ["jobs", "memory", "strict", "strip"] {
+            assert!(!text.contains(key), "{key}");
+        }
+        let count = lines.len();
+        lines.sort();
+        lines.dedup();
+        assert_eq!(lines.len(), count);
     }
 }

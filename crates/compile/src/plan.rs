@@ -5,10 +5,10 @@ use crate::evaluate::Scratch;
 use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
-use crate::prepare::{Prepared, Source, prepare};
+use crate::prepare::{Extent, Prepared, Source, prepare};
 use crate::report::{Phase, Progress, Report};
 use crate::{Error, MethodChoice, Options, Tolerance, identical, write};
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_scene::{MeshId, Placed, Remark, Scene, sample, sample::World};
 use rayon::prelude::*;
@@ -31,9 +31,15 @@ pub fn compile(
         .num_threads(options.jobs)
         .build()
         .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
+    let overrides = options
+        .meshes
+        .iter()
+        .map(|over| glob("the glob of a mesh section", &over.glob))
+        .collect::<Result<_, Error>>()?;
     let mut compiler = Compiler {
         scene,
         options,
+        overrides,
         remarks,
         passes: Vec::new(),
     };
@@ -101,7 +107,7 @@ pub struct Candidate<'a> {
 pub struct Budget {
     /// Resolved tolerance, world units.
     pub tolerance: f64,
-    /// Largest distance that the f32 transforms alone move any point.
+    /// Largest distance that the f32 transforms alone, or f32 world positions, move any point.
     pub transform_error: f64,
     /// Largest world scale, of the source or decoded.
     pub scale: f64,
@@ -112,6 +118,8 @@ pub struct Budget {
 struct Compiler<'a> {
     scene: &'a Scene,
     options: &'a Options,
+    /// Which paths the sections in `options.meshes` are for.
+    overrides: Vec<GlobMatcher>,
     remarks: Vec<Remark>,
     passes: Vec<(String, String)>,
 }
@@ -231,9 +239,10 @@ impl<'a> Compiler<'a> {
     }
 
     fn overrides<'b>(&'b self, path: &'b str) -> impl Iterator<Item = &'b crate::MeshOverride> {
-        self.options.meshes.iter().filter(move |o| {
-            Glob::new(&o.glob).is_ok_and(|glob| glob.compile_matcher().is_match(path))
-        })
+        let sections = self.overrides.iter().zip(&self.options.meshes);
+        sections
+            .filter(move |(glob, _)| glob.is_match(path))
+            .map(|(_, over)| over)
     }
 
     fn source(
@@ -365,7 +374,7 @@ impl<'a> Compiler<'a> {
         loop {
             let nodes = flatten::flatten(placed, selected, &baked, motion);
             let mut budgets =
-                self.measure_transforms(placed, &nodes, meshes, &candidate_of, times)?;
+                self.measure_transforms(placed, &nodes, meshes, &candidate_of, motion, times)?;
             let mut more = Vec::new();
             for node in &nodes {
                 let Some(i) = node.mesh else { continue };
@@ -375,7 +384,12 @@ impl<'a> Compiler<'a> {
                 let object_reach = corners.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
                 let diagonal = diagonal(&candidate.prepared);
                 let budget = &mut budgets[i];
-                budget.scale = budget.scale.max(motion.largest_scale[i]);
+                if baked[i] {
+                    // World positions are rounded to f32: half a unit along each axis.
+                    budget.transform_error = 0.75f64.sqrt() * ulp(budget.reach);
+                } else {
+                    budget.scale = budget.scale.max(motion.largest_scale[i]);
+                }
                 let asked = match self.tolerance(&placed[i].path) {
                     Tolerance::Absolute(t) => t,
                     Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
@@ -391,11 +405,19 @@ impl<'a> Compiler<'a> {
                 if baked[i] {
                     continue;
                 }
-                let room = budget.tolerance
-                    - budget.transform_error
-                    - budget.scale * 2.0 * ulp(object_reach);
-                if room.is_nan() || room < 0.4 * budget.tolerance && diagonal > 0.0 || room < 0.0 {
-                    more.push((i, budget.transform_error > 0.2 * budget.tolerance));
+                // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
+                let beyond = budget.reach > f64::from(f32::MAX);
+                let room = budget.tolerance - budget.transform_error;
+                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
+                if beyond
+                    || room.is_nan()
+                    || room < least
+                    || room < LEAST_ROOM * budget.tolerance && diagonal > 0.0
+                {
+                    more.push((
+                        i,
+                        budget.transform_error > 0.2 * budget.tolerance && !beyond,
+                    ));
                 }
             }
             if more.is_empty() {
@@ -415,6 +437,9 @@ impl<'a> Compiler<'a> {
             for ((i, shear), matrices) in more.into_iter().zip(matrices) {
                 baked[i] = true;
                 let why = match shear {
+                    _ if motion.broken[i] => {
+                        "its transform is not finite in some frames, where the last one that is holds"
+                    }
                     true => {
                         "translation, rotation and scale cannot express its transform within the tolerance (shear?)"
                     }
@@ -476,9 +501,15 @@ impl<'a> Compiler<'a> {
         nodes: &[FlatNode],
         meshes: &[Candidate<'a>],
         candidate_of: &[usize],
+        motion: &Motion,
         times: &[f64],
     ) -> Result<Vec<Budget>, Error> {
-        let parts = motion::in_chunks(times, |_, times| {
+        // Parts start without a frame before them: only for tracks that would be the same with one.
+        let parallel = nodes
+            .iter()
+            .filter(|n| n.animated)
+            .all(|node| !node.world && node.chain.iter().all(|&i| motion.local[i].steady));
+        let parts = motion::in_chunks(times, parallel, |_, times| {
             self.measure_part(placed, nodes, meshes, candidate_of, times)
         })?;
         let mut budgets = vec![Budget::default(); placed.len()];
@@ -581,10 +612,6 @@ impl<'a> Compiler<'a> {
     ) -> Result<(MeshPlan<'a>, Vec<usize>, Vec<Remark>), Error> {
         let prepared = candidate.prepared;
         let mut remarks = Vec::new();
-        let reach = (0..3).fold(0.0f64, |m, k| {
-            let (low, high) = prepared.extent.component(k);
-            m.max(f64::from(low).abs()).max(f64::from(high).abs())
-        });
         let mut radius = f64::INFINITY;
         for &i in &candidate.placements {
             let budget = &budgets[i];
@@ -595,9 +622,9 @@ impl<'a> Compiler<'a> {
                 f64::INFINITY
             });
         }
-        // The f32 output costs up to an ulp per axis. Beyond the diagonal there is nothing to gain.
-        radius =
-            (radius - 2.0 * ulp(reach)).min(diagonal(&prepared).max(f64::MIN_POSITIVE)) * 0.9999;
+        // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
+        let diagonal = extent_diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
+        radius = radius.min(diagonal) * 0.9999;
         let streams = choose_streams(
             candidate.source.mesh,
             &prepared,
@@ -651,11 +678,22 @@ impl<'a> Compiler<'a> {
     }
 }
 
+/// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
+const LEAST_ROOM: f64 = 0.4;
+
+/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
+/// cube of two units, for which 24 bits per axis suffice, and a little.
+const LEAST_ULPS: f64 = 1.75;
+
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {
+    extent_diagonal(&prepared.object_extent)
+}
+
+fn extent_diagonal(extent: &Extent<3>) -> f64 {
     (0..3)
         .map(|k| {
-            let (low, high) = prepared.object_extent.component(k);
+            let (low, high) = extent.component(k);
             (f64::from(high) - f64::from(low)).powi(2)
         })
         .sum::<f64>()
@@ -674,9 +712,16 @@ pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
 fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     let mut builder = GlobSetBuilder::new();
     for text in list {
-        builder.add(Glob::new(text).map_err(|e| Error::misuse(format!("{flag} {text}: {e}")))?);
+        builder.add(glob(flag, text)?.glob().clone());
     }
     builder
         .build()
         .map_err(|e| Error::misuse(format!("{flag}: {e}")))
+}
+
+fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
+    match Glob::new(text) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(e) => Err(Error::misuse(format!("{flag} {text}: {e}"))),
+    }
 }

@@ -53,8 +53,7 @@ impl Source<'_> {
                 let m = &matrices[frame];
                 out.extend(object.iter().map(|&p| {
                     let p = m.transform_point3(DVec3::from_array(p.map(f64::from)));
-                    p.to_array()
-                        .map(|v| if v.is_finite() { v as f32 } else { 0.0 })
+                    p.to_array().map(|v| v as f32)
                 }));
             }
         }
@@ -68,14 +67,17 @@ impl Source<'_> {
     }
 }
 
+fn usable(p: &[f32; 3]) -> bool {
+    p.iter().all(|v| v.abs() <= LARGEST)
+}
+
 /// Replaces points that are not finite by those of `fallback`, or by the middle of the others.
 fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
-    let good = |p: &[f32; 3]| p.iter().all(|v| v.abs() <= LARGEST);
-    if points.iter().all(good) {
+    if points.iter().all(usable) {
         return 0;
     }
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for p in points.iter().filter(|p| good(p)) {
+    for p in points.iter().filter(|p| usable(p)) {
         for k in 0..3 {
             (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
         }
@@ -88,7 +90,7 @@ fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
         }
     });
     let mut mended = 0;
-    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !good(p)) {
+    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !usable(p)) {
         *p = fallback.get(i).copied().unwrap_or(middle);
         mended += 1;
     }
@@ -115,7 +117,7 @@ impl<const N: usize> Default for Extent<N> {
 
 impl<const N: usize> Extent<N> {
     /// Includes `values`; NaN and infinities are left out.
-    pub fn extend(&mut self, values: &[[f32; N]]) {
+    pub fn extend<'v>(&mut self, values: impl IntoIterator<Item = &'v [f32; N]>) {
         for value in values {
             for k in 0..N {
                 if value[k].is_finite() {
@@ -230,15 +232,34 @@ pub fn prepare(
 
     // Positions: bounds, motion, welding; whether the number of points stays.
     let (mut object, mut points, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    let mut raw_points = Vec::new();
+    let mut weld: Option<Splitter> = None;
     let (mut extent, mut object_extent) = (Extent::default(), Extent::default());
     let (mut most, mut total, mut mended, mut moving, mut steady) =
         (0usize, 0u64, 0usize, false, true);
-    let mut weld: Option<Splitter> = None;
     for frame in 0..frames {
-        mended += source.object_points(frame, &first, &mut object)?;
+        sample::positions_at(mesh, source.times[frame], &mut object)?;
+        // What takes the place of damage says nothing about the mesh's size.
+        object_extent.extend(object.iter().filter(|p| usable(p)));
+        let bad = mend(&mut object, &first);
+        mended += bad;
         source.place(frame, &object, &mut points);
-        object_extent.extend(&object);
+        if !points.as_flattened().iter().all(|v| v.is_finite()) {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "{}: its transform takes it beyond what float32 holds (frame {frame})",
+                    mesh.path
+                ),
+            });
+        }
         extent.extend(&points);
+        if bad > 0 {
+            // Frames with changing faces have no first frame to fall back on.
+            sample::positions_at(mesh, source.times[frame], &mut raw_points)?;
+            mend(&mut raw_points, &[]);
+            source.place(frame, &raw_points, &mut points);
+            extent.extend(&points);
+        }
         most = most.max(points.len());
         total += points.len() as u64;
         if frame == 0 {

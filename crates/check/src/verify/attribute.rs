@@ -93,8 +93,8 @@ pub(crate) fn is_constant<T: Clone + Send + Sync + 'static>(attribute: &Attribut
     attribute.values.is_constant() && attribute.indices.as_ref().is_none_or(|i| i.is_constant())
 }
 
-/// Distance of float32 values around `x`.
+/// Distance of float32 values around `x`; subnormal ones count as zero.
 pub(crate) fn ulp(x: f64) -> f64 {
-    let x = x.abs().max(f64::from(f32::MIN_POSITIVE));
-    (x.log2().floor() - 23.0).exp2()
+    let least = f64::from(f32::MIN_POSITIVE);
+    (x.abs().max(least).log2().floor() - 23.0).exp2().max(least)
 }

@@ -256,9 +256,17 @@ pub(crate) fn materials(
                 example = example.or(Some((material.name.clone(), name.to_owned())));
             }
         }
-        let number = sets.iter().position(|s| s.0 == material.name);
-        let id = first_number(&material.name).or(number.map(|n| n as u32));
-        if let Some(id) = id.filter(|id| *id != material.id) {
+        // Sets may share a name; the nameless rest has any id.
+        let mut ids = sets
+            .iter()
+            .enumerate()
+            .filter(|(_, set)| set.0 == material.name)
+            .map(|(number, set)| first_number(&set.0).unwrap_or(number as u32))
+            .peekable();
+        if !material.name.is_empty()
+            && let Some(id) = ids.peek().copied()
+            && ids.all(|id| id != material.id)
+        {
             failures.add(path, None, || {
                 format!(
                     "material {:?} has id {}, {id} is right",
