@@ -103,7 +103,7 @@ fn date(days: u64) -> String {
     format!("{year:04}-{month:02}-{:02}", left + 1)
 }
 
-/// Appends lines to `bench/record/<machine>/<date>.csv`, below a header where that changes.
+/// Appends lines to `bench/record/MACHINE/DATE.csv`, below a header where that changes.
 pub fn record(header: &str, lines: &[String]) -> anyhow::Result<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("record")

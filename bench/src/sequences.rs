@@ -27,7 +27,7 @@ pub struct Arguments {
     /// One JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/<machine>/<date>.csv.
+    /// Adds the figures to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }

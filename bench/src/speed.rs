@@ -44,7 +44,7 @@ pub struct Arguments {
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/<machine>/<date>.csv.
+    /// Adds the figures to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }
