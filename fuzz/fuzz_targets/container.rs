@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_format::{Limits, Reader};
-use meshreel_fuzz::seal;
+use meshreel_fuzz::reel::seal;
 
 fuzz_target!(|data: &[u8]| {
     let _ = Reader::open(Arc::new(data.to_vec()), &Limits::default());

@@ -1,46 +1,92 @@
-//! A whole `.reel` file through the runtime, with checksums made right: opened, and frames decoded in an order that jumps.
+//! A whole `.reel` file through the runtime, behind its checksums: opened, and frames decoded in two orders, which must agree.
 #![no_main]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use libfuzzer_sys::fuzz_target;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_fuzz::seal;
+use meshreel_fuzz::reel::{mutate, seal};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = data.to_vec();
     if !seal(&mut bytes) {
         return;
     }
+    // A small file can ask for much, up to the limits, and does so honestly: a million equal values take a few bytes.
     let mut limits = Limits::default();
-    limits.max_memory = 256 << 20;
+    limits.format.max_chunk = 1 << 20;
+    limits.max_vertices = 1 << 16;
+    limits.max_memory = 64 << 20;
     let Ok(reel) = Reel::from_source(Arc::new(bytes), &limits) else {
         return;
     };
-    let meshes = reel.description().meshes.len();
-    for mesh in 0..meshes {
+    for mesh in 0..reel.description().meshes.len() {
         let _ = reel.indices(mesh);
         let _ = reel.source_map(mesh);
     }
     let Ok(mut decoder) = FrameDecoder::new(&reel) else {
         return;
     };
+    show(&decoder);
     let frames = reel.frame_count();
-    for frame in [frames / 2, 0, 1, frames.saturating_sub(1), frames / 3] {
-        if frame >= frames || decoder.decode(frame).is_err() {
-            continue;
+    let last = frames.saturating_sub(1);
+    let jumps = [frames / 2, 0, 1, last, frames / 3, 2, frames / 2, last / 2];
+    let steps = 0..frames.min(8);
+    let mut before: HashMap<usize, Option<u64>> = HashMap::new();
+    for frame in jumps.into_iter().filter(|&f| f < frames).chain(steps) {
+        let shown = decoder.decode(frame).is_ok().then(|| show(&decoder));
+        assert_eq!(
+            *before.entry(frame).or_insert(shown),
+            shown,
+            "frame {frame}"
+        );
+    }
+});
+
+/// Asks for all there is. A checksum of it.
+fn show(decoder: &FrameDecoder) -> u64 {
+    let description = decoder.reel().description();
+    let mut all: Vec<u8> = Vec::new();
+    for node in 0..description.nodes.len() {
+        all.push(decoder.visible(node).into());
+        let world = decoder.world(node);
+        all.extend(
+            world
+                .as_flattened()
+                .iter()
+                .flat_map(|v| v.to_bits().to_le_bytes()),
+        );
+    }
+    for mesh in 0..description.meshes.len() {
+        let view = decoder.mesh(mesh);
+        let vertices = view.vertex_count();
+        assert!(view.indices().iter().all(|&i| (i as usize) < vertices));
+        for range in view.materials() {
+            assert!((range.first + range.count) as usize <= view.indices().len());
         }
-        for node in 0..reel.description().nodes.len() {
-            let _ = (decoder.visible(node), decoder.world(node));
-        }
-        for mesh in 0..meshes {
-            let view = decoder.mesh(mesh);
-            let vertices = view.vertex_count();
-            assert!(view.indices().iter().all(|&i| (i as usize) < vertices));
-            let mut out = vec![0.0; 4 * vertices];
-            let _ = view.positions_into(&mut out[..3 * vertices]);
-            let _ = view.normals_into(&mut out[..3 * vertices]);
-            let _ = view.tangents_into(&mut out);
+        all.extend(view.indices().iter().flat_map(|i| i.to_le_bytes()));
+        let mut out = vec![0.0; 4 * vertices];
+        let mut keep = |given: bool, out: &[f32]| {
+            if given {
+                all.extend(out.iter().flat_map(|v| v.to_bits().to_le_bytes()));
+            }
+        };
+        let (three, two) = (3 * vertices, 2 * vertices);
+        keep(
+            view.positions_into(&mut out[..three]).is_ok(),
+            &out[..three],
+        );
+        keep(view.normals_into(&mut out[..three]).is_ok(), &out[..three]);
+        keep(view.tangents_into(&mut out).is_ok(), &out);
+        for set in 0..2 {
+            keep(view.uvs_into(set, &mut out[..two]).is_ok(), &out[..two]);
+            keep(view.colours_into(set, &mut out).is_ok(), &out);
         }
     }
+    meshreel_format::checksum(&all)
+}
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate(data, size, max_size, seed)
 });

@@ -1,13 +1,13 @@
-//! What the fuzz targets share: a file that is written anew for each input, a walk through a scene, and a way past checksums.
+//! What the fuzz targets share: a file that is written anew for each input, a walk through a scene, and ways past checksums.
+
+pub mod hdf5;
+pub mod reel;
+pub mod scene;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use meshreel_format::{
-    CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE, Field,
-    HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
-};
 use meshreel_scene::{Attribute, Channel, Scene};
 
 /// Readers take paths: `data` as a file called `name` in a folder of this process, in memory where the system has such a place.
@@ -74,66 +74,6 @@ fn channel<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) {
     }
 }
 
-/// Makes all checksums of a `.reel` file right and its length honest, so that changed bytes get further than the first check.
-/// False where there is not even a header.
-pub fn seal(bytes: &mut [u8]) -> bool {
-    if bytes.len() < HEADER_SIZE {
-        return false;
-    }
-    bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
-    let len = bytes.len() as u64;
-    put(bytes, 0, field(HEADER_FIELDS, "version"), 0);
-    put(bytes, 0, field(HEADER_FIELDS, "file_size"), len);
-    for (noun, fields, size) in [
-        ("frame", FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE),
-        ("chunk", CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE),
-    ] {
-        let header = |name: &str| field(HEADER_FIELDS, &format!("{noun}_{name}"));
-        let table = get(bytes, 0, header("table")) as usize;
-        let count = get(bytes, 0, header("count")) as usize;
-        let Some(end) = count
-            .checked_mul(size)
-            .and_then(|size| table.checked_add(size))
-            .filter(|&end| end <= bytes.len())
-        else {
-            continue;
-        };
-        for entry in (table..end).step_by(size) {
-            let start = get(bytes, entry, field(fields, "offset")) as usize;
-            let size = get(bytes, entry, field(fields, "size")) as usize;
-            if let Some(part) = bytes.get(start..start.saturating_add(size)) {
-                let sum = checksum(part);
-                put(bytes, entry, field(fields, "checksum"), sum);
-            }
-        }
-        let sum = checksum(&bytes[table..end]);
-        put(bytes, 0, header("table_checksum"), sum);
-    }
-    let at = field(HEADER_FIELDS, "checksum");
-    let sum = checksum(&bytes[..at.offset]);
-    put(bytes, 0, at, sum);
-    true
-}
-
-fn field(fields: &[Field], name: &str) -> Field {
-    *fields
-        .iter()
-        .find(|field| field.name == name)
-        .expect("a field of this name")
-}
-
-fn get(bytes: &[u8], structure: usize, field: Field) -> u64 {
-    let mut value = [0; 8];
-    let at = structure + field.offset;
-    value[..field.size].copy_from_slice(&bytes[at..at + field.size]);
-    u64::from_le_bytes(value)
-}
-
-fn put(bytes: &mut [u8], structure: usize, field: Field, value: u64) {
-    let at = structure + field.offset;
-    bytes[at..at + field.size].copy_from_slice(&value.to_le_bytes()[..field.size]);
-}
-
 /// Takes numbers off the front of an input, zeros where it has ended.
 pub struct Numbers<'a>(pub &'a [u8]);
 
@@ -153,6 +93,18 @@ impl<'a> Numbers<'a> {
     /// Four bytes.
     pub fn u32(&mut self) -> u32 {
         u32::from(self.u16()) | u32::from(self.u16()) << 16
+    }
+    /// One byte with its sign.
+    pub fn i8(&mut self) -> i8 {
+        self.u8() as i8
+    }
+    /// True or false, false where the input has ended.
+    pub fn bit(&mut self) -> bool {
+        self.u8() & 1 == 1
+    }
+    /// A number below `n`, which is 1 to 256.
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::from(self.u8()) % n
     }
     /// What is left.
     pub fn rest(self) -> &'a [u8] {
