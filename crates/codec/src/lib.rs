@@ -9,6 +9,7 @@ pub mod block;
 mod bytes;
 mod cost;
 pub mod index;
+pub mod isa;
 pub mod motion;
 pub mod octahedral;
 pub mod parallelogram;

@@ -1,0 +1,82 @@
+//! Which kernels run on this machine: decided once, at the first use. All of them give the same bits.
+//!
+//! A kernel stands in a file named after its instruction set, beside the scalar reference, and asks for a proof that
+//! the machine has it; [`Isa::get`] is where such proofs come from.
+//!
+//! ```text
+//! match isa {
+//!     Isa::Avx2(avx2) => avx2::kernel(avx2, …),      safe to call: the proof is the argument
+//!     _ => kernel_scalar(…),
+//! }
+//! ```
+//!
+//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere.
+
+use std::sync::OnceLock;
+
+/// Instruction sets that kernels are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isa {
+    /// The reference.
+    Scalar,
+    /// x86-64 with AVX2.
+    Avx2(Avx2),
+}
+
+/// Proof that this machine has AVX2 (and what comes with it: SSE4.2, BMI1, BMI2, POPCNT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Avx2(());
+
+impl Isa {
+    /// The best one that this machine has, or the reference where the environment says so.
+    pub fn get() -> Isa {
+        static CHOSEN: OnceLock<Isa> = OnceLock::new();
+        *CHOSEN.get_or_init(|| {
+            if std::env::var_os("MESHREEL_SCALAR").is_some_and(|v| v == "1") {
+                Isa::Scalar
+            } else {
+                Avx2::new().map_or(Isa::Scalar, Isa::Avx2)
+            }
+        })
+    }
+
+    /// Every one that this machine has, the reference first: for tests that compare them.
+    pub fn all() -> impl Iterator<Item = Isa> {
+        [Some(Isa::Scalar), Avx2::new().map(Isa::Avx2)]
+            .into_iter()
+            .flatten()
+    }
+}
+
+impl Avx2 {
+    /// None where the machine lacks it.
+    #[cfg(target_arch = "x86_64")]
+    fn new() -> Option<Avx2> {
+        let there = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
+        there.then_some(Avx2(()))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn new() -> Option<Avx2> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_is_one_of_all_and_stays() {
+        assert_eq!(Isa::all().next(), Some(Isa::Scalar));
+        assert!(Isa::all().any(|isa| isa == Isa::get()));
+        assert_eq!(Isa::get(), Isa::get());
+        if std::env::var_os("MESHREEL_SCALAR").is_some_and(|v| v == "1") {
+            assert_eq!(Isa::get(), Isa::Scalar);
+        }
+    }
+}
