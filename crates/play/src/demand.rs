@@ -1,0 +1,99 @@
+//! What an instance wants of its file: the line between the clock, which knows time and commands, and the streams,
+//! which know disk and memory. The clock writes one [`Demand`] per instance and tick; the stream of the file looks at
+//! those of all its instances, reads and decodes what is missing in the order of its deadlines, and keeps what is wanted.
+//!
+//! Plain data of fixed size: no list of frames but spans of them, so that writing it allocates nothing.
+
+/// Most spans of a demand: up to the end, after the seam, and once more after a short loop or a turn.
+pub const SPANS: usize = 4;
+
+/// Two frames and how far between them: what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Pair {
+    /// The frame at `blend` = 0.
+    pub first: u32,
+    /// The frame at `blend` = 1; equal to `first` where the time lies on a frame or nothing is interpolated.
+    pub second: u32,
+    /// 0 ≤ `blend` < 1.
+    pub blend: f32,
+}
+
+impl Pair {
+    /// One frame alone.
+    pub fn still(frame: u32) -> Pair {
+        Pair {
+            first: frame,
+            second: frame,
+            blend: 0.0,
+        }
+    }
+}
+
+/// Frames that follow each other in playing order; `to` < `from` when they play backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Span {
+    /// The first frame that is wanted.
+    pub from: u32,
+    /// The last one, itself included.
+    pub to: u32,
+    /// Seconds from now until `from` is shown. Not negative; 0 for at once.
+    pub in_seconds: f32,
+    /// Seconds of the file per second, > 0 in either direction: a frame at file time t is due
+    /// `in_seconds + |t − time(from)| / rate` seconds from now.
+    pub rate: f32,
+}
+
+/// What one instance wants in this tick.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Demand {
+    /// What should be shown now; nothing while the instance is hidden, stopped or represented by a stand-in.
+    pub now: Option<Pair>,
+    /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it at their own
+    /// horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing at another place
+    /// (pre-roll), that place is simply a span. The first `spans_used` count.
+    pub spans: [Span; SPANS],
+    /// How many of `spans` count.
+    pub spans_used: u8,
+    /// Changes with every start and jump. From a change until `now` is shown for the first time ticks without it count as
+    /// waiting for the jump and not as missed.
+    pub jump: u32,
+}
+
+impl Demand {
+    /// Adds a span; false where all are taken.
+    pub fn add(&mut self, span: Span) -> bool {
+        let Some(free) = self.spans.get_mut(usize::from(self.spans_used)) else {
+            return false;
+        };
+        *free = span;
+        self.spans_used += 1;
+        true
+    }
+
+    /// The spans that count.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans[..usize::from(self.spans_used).min(SPANS)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_counted_and_bounded() {
+        let mut demand = Demand::default();
+        assert!(demand.spans().is_empty());
+        for from in 0..SPANS as u32 {
+            assert!(demand.add(Span {
+                from,
+                ..Span::default()
+            }));
+        }
+        assert!(!demand.add(Span::default()));
+        assert_eq!(demand.spans().len(), SPANS);
+        assert_eq!(demand.spans()[2].from, 2);
+        demand.spans_used = 200;
+        assert_eq!(demand.spans().len(), SPANS);
+    }
+}
