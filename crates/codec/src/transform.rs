@@ -17,7 +17,8 @@
 use crate::{Corrupt, bytes::Cursor, word::Word};
 
 /// Rotation (x, y, z, w; unit), translation, scale: `point ↦ rotation·(scale∘point) + translation`, column vectors.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 #[allow(missing_docs)]
 pub struct Transform {
     pub rotation: [f32; 4],

@@ -32,10 +32,13 @@
 mod decode;
 mod error;
 mod fluid;
+mod frame;
+mod layout;
 mod matrix;
 mod mesh;
 mod open;
 mod statics;
+mod unit;
 mod words;
 
 pub use decode::FrameDecoder;

@@ -1,13 +1,17 @@
 //! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
 
 use crate::Error;
+use crate::frame::Frame;
+use crate::open::Reel;
+use crate::statics::Statics;
 use crate::words::{Levels, Words};
 use meshreel_codec::quantize::{self, Axis};
-use meshreel_codec::record::{MeshRecord, Semantic};
+use meshreel_codec::record::{MeshRecord, Method, Semantic};
 use meshreel_codec::{octahedral, qtangent};
 
 /// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct Range {
     /// First index.
     pub first: u32,
@@ -18,18 +22,48 @@ pub struct Range {
 /// One mesh in one frame. Valid until the decoder moves on.
 #[derive(Clone, Copy)]
 pub struct MeshView<'a> {
-    pub(crate) record: &'a MeshRecord,
-    pub(crate) vertices: u32,
-    pub(crate) source_points: u32,
-    pub(crate) indices: &'a [u32],
-    pub(crate) materials: &'a [Range],
-    /// Static streams, bases of animated ones, or the fluid's streams.
-    pub(crate) streams: &'a [Words],
-    /// Per stream its place among the frame's streams, and those. A stream without a place is in `streams`.
-    pub(crate) animated: Option<(&'a [u32], &'a [Words])>,
+    record: &'a MeshRecord,
+    vertices: u32,
+    source_points: u32,
+    indices: &'a [u32],
+    materials: &'a [Range],
+    /// Static streams, and the first frame's of animated ones.
+    fixed: &'a [Words],
+    /// The mesh's number, and the frame that has its animated streams.
+    frame: Option<(usize, Frame<'a>)>,
 }
 
 impl<'a> MeshView<'a> {
+    /// The mesh in a frame; without one in its first, and nothing of a fluid mesh.
+    pub(crate) fn new(
+        reel: &'a Reel,
+        statics: &'a Statics,
+        mesh: usize,
+        frame: Option<Frame<'a>>,
+    ) -> MeshView<'a> {
+        let record = &reel.description().meshes[mesh];
+        let fixed = &statics.meshes[mesh];
+        let mut view = MeshView {
+            record,
+            vertices: record.vertices,
+            source_points: record.source_points,
+            indices: &fixed.indices,
+            materials: &reel.layout().meshes[mesh].ranges,
+            fixed: &fixed.streams,
+            frame: frame.map(|frame| (mesh, frame)),
+        };
+        if record.method == Method::Fluid {
+            let fluid = frame.and_then(|frame| frame.fluid(mesh));
+            view.vertices = fluid
+                .as_ref()
+                .map_or(0, |f| f.vertices.min(record.vertices));
+            view.source_points = fluid.as_ref().map_or(0, |f| f.source_points);
+            view.indices = fluid.as_ref().map_or(&[], |f| f.indices);
+            view.materials = fluid.as_ref().map_or(&[], |f| f.materials);
+        }
+        view
+    }
+
     /// What the description says.
     pub fn record(&self) -> &'a MeshRecord {
         self.record
@@ -70,11 +104,13 @@ impl<'a> MeshView<'a> {
     /// mean is in `record().streams[stream]`. Panics where there is no such stream.
     pub fn levels(&self, stream: usize) -> Levels<'a> {
         let of_frame = self
-            .animated
-            .and_then(|(places, streams)| streams.get(places[stream] as usize));
+            .frame
+            .and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
-        let words = of_frame.unwrap_or(&self.streams[stream]);
-        words.levels(components * self.vertex_count())
+        let levels = of_frame.or_else(|| self.fixed.get(stream).map(Words::all));
+        levels.map_or(Levels::U8(&[]), |levels| {
+            levels.first(components * self.vertex_count())
+        })
     }
 
     /// Object-space positions, xyz per vertex.

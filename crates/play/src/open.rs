@@ -2,6 +2,7 @@
 //! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
 
 use crate::Error;
+use crate::layout::Layout;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::record::{self, Description, Location, MeshRecord, Method, Refused, Semantic};
@@ -62,6 +63,7 @@ struct Shared {
     /// Index frames around each frame (itself, for an index frame).
     groups: Vec<Group>,
     memory: u64,
+    layout: Layout,
     statics: Mutex<Option<Arc<Statics>>>,
 }
 
@@ -95,6 +97,7 @@ impl Reel {
         Ok(Reel {
             shared: Arc::new(Shared {
                 reader,
+                layout: Layout::new(&description),
                 description,
                 groups,
                 memory,
@@ -190,6 +193,11 @@ impl Reel {
             ));
         }
         Ok(Some(map))
+    }
+
+    /// Where things are in a decoded frame.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.shared.layout
     }
 
     /// The index frames around `frame`, which must exist.
@@ -435,20 +443,26 @@ fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> 
     };
     for mesh in &description.meshes {
         let vertices = u64::from(mesh.vertices);
-        add(u64::from(mesh.indices), 4);
-        if mesh.has_table || mesh.method == Method::Fluid {
+        let fluid = mesh.method == Method::Fluid;
+        add(u64::from(mesh.indices), if fluid { 4 * SLOTS } else { 4 });
+        if mesh.has_table || fluid {
             add(vertices, 6);
         }
         for stream in &mesh.streams {
             let copies = match mesh.method {
-                Method::Static | Method::Fluid => 1,
+                Method::Static => 1,
                 // The base and one in each slot.
                 Method::Soft => 1 + if stream.animated { SLOTS } else { 0 },
+                Method::Fluid => SLOTS,
             };
             let components = stream.semantic.components() as u64;
             add(vertices, copies * components * u64::from(stream.word));
+            add(copies, 64);
         }
-        add(mesh.materials.len() as u64, 8);
+        add(
+            mesh.materials.len() as u64,
+            if fluid { 8 * SLOTS } else { 8 },
+        );
     }
     let scratch = description.meshes.iter().map(table_scratch).max();
     add(1, scratch.unwrap_or(0));

@@ -20,7 +20,15 @@ pub enum Levels<'a> {
     U32(&'a [u32]),
 }
 
-impl Levels<'_> {
+impl<'a> Levels<'a> {
+    /// The first `len`, or fewer where there are fewer.
+    pub(crate) fn first(self, len: usize) -> Levels<'a> {
+        match self {
+            Levels::U8(words) => Levels::U8(&words[..len.min(words.len())]),
+            Levels::U16(words) => Levels::U16(&words[..len.min(words.len())]),
+            Levels::U32(words) => Levels::U32(&words[..len.min(words.len())]),
+        }
+    }
     /// Number of components in all, `components × vertices`.
     pub fn len(&self) -> usize {
         match self {
@@ -52,12 +60,12 @@ impl Words {
             _ => Words::U32(vec![0; len]),
         }
     }
-    /// The first `len` words, or fewer where there are fewer.
-    pub fn levels(&self, len: usize) -> Levels<'_> {
+    /// All of them.
+    pub fn all(&self) -> Levels<'_> {
         match self {
-            Words::U8(words) => Levels::U8(&words[..len.min(words.len())]),
-            Words::U16(words) => Levels::U16(&words[..len.min(words.len())]),
-            Words::U32(words) => Levels::U32(&words[..len.min(words.len())]),
+            Words::U8(words) => Levels::U8(words),
+            Words::U16(words) => Levels::U16(words),
+            Words::U32(words) => Levels::U32(words),
         }
     }
 }

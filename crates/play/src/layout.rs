@@ -1,0 +1,151 @@
+//! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer of a size
+//! that is known when the file is opened, and buffers can be used again for any other frame of it.
+//!
+//! A frame, in 64-bit words, each part starting at a multiple of 64 bytes:
+//!
+//! | part | content |
+//! |---|---|
+//! | visibility | a bit for each node whose visibility is animated |
+//! | transforms | [`Transform`]s of the animated nodes |
+//! | streams | per animated stream of a mesh with fixed topology, its levels |
+//! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
+
+use crate::mesh::Range;
+use meshreel_codec::record::{Description, MeshRecord, Method, StreamRecord, Visibility};
+use meshreel_codec::transform::Transform;
+
+/// 64-bit words per cache line: parts start at such a line.
+const LINE: usize = 8;
+
+/// Where a list of numbers lies in a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// First 64-bit word.
+    pub at: usize,
+    /// Bytes of a number.
+    pub size: usize,
+    /// Numbers.
+    pub len: usize,
+}
+
+impl Place {
+    /// 64-bit words that it takes.
+    pub fn words(&self) -> usize {
+        (self.size * self.len).div_ceil(8)
+    }
+}
+
+/// Where everything is in a frame; derived from the description.
+pub(crate) struct Layout {
+    /// Per node its visibility bit, where that is animated.
+    pub bits: Vec<Option<u32>>,
+    /// The bits, as bytes.
+    pub visibility: Place,
+    /// Per node its number among the animated transforms.
+    pub numbers: Vec<Option<u32>>,
+    /// The animated transforms.
+    pub transforms: Place,
+    pub meshes: Vec<MeshLayout>,
+    /// 64-bit words of a frame.
+    pub words: usize,
+}
+
+pub(crate) struct MeshLayout {
+    /// Per stream where its levels are; none where it is static.
+    pub streams: Vec<Option<Place>>,
+    /// What a fluid mesh has besides.
+    pub fluid: Option<FluidLayout>,
+    /// Index ranges of the materials of fixed topology.
+    pub ranges: Vec<Range>,
+}
+
+/// A mesh that brings its own topology.
+pub(crate) struct FluidLayout {
+    /// u32: vertices, indices, source points of this frame.
+    pub counts: Place,
+    /// [`Range`]s.
+    pub materials: Place,
+    /// u32.
+    pub indices: Place,
+}
+
+/// Hands out places one after the other.
+#[derive(Default)]
+struct Shelf(usize);
+
+impl Shelf {
+    fn place(&mut self, size: usize, len: usize) -> Place {
+        let place = Place {
+            at: self.0,
+            size,
+            len,
+        };
+        self.0 += place.words().next_multiple_of(LINE);
+        place
+    }
+
+    fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
+        let len = stream.semantic.components() * mesh.vertices as usize;
+        self.place(usize::from(stream.word), len)
+    }
+}
+
+impl Layout {
+    /// The description's counts must have been held against limits.
+    pub fn new(description: &Description) -> Layout {
+        let mut shelf = Shelf::default();
+        let number = |next: &mut u32, there: bool| {
+            there.then(|| {
+                *next += 1;
+                *next - 1
+            })
+        };
+        let (mut bits, mut animated) = (0, 0);
+        let nodes = &description.nodes;
+        let visible = (nodes.iter())
+            .map(|n| number(&mut bits, n.visibility == Visibility::Animated))
+            .collect();
+        let numbers = (nodes.iter())
+            .map(|n| number(&mut animated, n.animated))
+            .collect();
+        let visibility = shelf.place(1, bits.div_ceil(8) as usize);
+        let transforms = shelf.place(size_of::<Transform>(), animated as usize);
+        let meshes = (description.meshes.iter())
+            .map(|mesh| MeshLayout::new(mesh, &mut shelf))
+            .collect();
+        Layout {
+            bits: visible,
+            visibility,
+            numbers,
+            transforms,
+            meshes,
+            words: shelf.0,
+        }
+    }
+}
+
+impl MeshLayout {
+    fn new(mesh: &MeshRecord, shelf: &mut Shelf) -> MeshLayout {
+        let of_frame = |s: &StreamRecord| match mesh.method {
+            Method::Static => false,
+            Method::Soft => s.animated,
+            Method::Fluid => true,
+        };
+        MeshLayout {
+            fluid: (mesh.method == Method::Fluid).then(|| FluidLayout {
+                counts: shelf.place(4, 3),
+                materials: shelf.place(size_of::<Range>(), mesh.materials.len()),
+                indices: shelf.place(4, mesh.indices as usize),
+            }),
+            streams: (mesh.streams.iter())
+                .map(|s| of_frame(s).then(|| shelf.stream(mesh, s)))
+                .collect(),
+            ranges: (mesh.materials.iter())
+                .map(|m| Range {
+                    first: m.first,
+                    count: m.count,
+                })
+                .collect(),
+        }
+    }
+}
