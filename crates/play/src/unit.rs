@@ -49,6 +49,7 @@ impl std::ops::Deref for Frames {
 
 /// Where a unit lies in the file.
 #[derive(Debug, Clone, Copy)]
+#[allow(dead_code)] // Whoever reads for itself needs all of it.
 pub(crate) struct Stored {
     pub offset: u64,
     pub size: u32,
