@@ -3,7 +3,7 @@
 use crate::baselines::{Baselines, Sequence};
 use crate::{compare, machine};
 use anyhow::{Context, bail};
-use meshreel::format::FrameKind;
+use meshreel::FrameKind;
 use meshreel::{Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
@@ -162,8 +162,11 @@ fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Resu
     let errors = compare::compare(&scene, &target)?;
     let reel = Reel::open(&target, &Limits::default())?;
     let bits = |kind: FrameKind| {
-        let frames = reel.frames().iter().filter(|f| f.kind == kind);
-        let bytes: u64 = frames.clone().map(|f| u64::from(f.size)).sum();
+        let frames = (0..reel.frame_count()).filter(|&f| reel.frame_kind(f) == kind);
+        let bytes: u64 = frames
+            .clone()
+            .map(|f| u64::from(reel.frame_chunk(f).size))
+            .sum();
         8.0 * bytes as f64 / (sequence.vertices * frames.count().max(1)) as f64
     };
     Ok(Row {

@@ -14,7 +14,7 @@ use meshreel_codec::{
     source_map::{self, SourceMap},
     transform::{self, Transform},
 };
-use meshreel_format::{FrameKind, Summary, Writer};
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::{Placed, Scene, Unit};
 use rayon::prelude::*;
 use std::path::Path;
@@ -25,6 +25,11 @@ const DESCRIPTION: u16 = 1;
 const CONNECTIVITY: u16 = 2;
 const VALUES: u16 = 3;
 const SOURCE_MAP: u16 = 4;
+const INDEX: u16 = 5;
+const BETWEEN: u16 = 6;
+
+/// Bytes that each frame costs in the tables.
+const FRAME_COST: usize = CHUNK_ENTRY_SIZE + BOX_SIZE;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -59,7 +64,7 @@ impl Output {
                 chunks,
                 bytes: total,
             } => {
-                *total += (bytes.len() + meshreel_format::CHUNK_ENTRY_SIZE) as u64;
+                *total += (bytes.len() + CHUNK_ENTRY_SIZE) as u64;
                 *chunks += 1;
                 Ok(*chunks - 1)
             }
@@ -122,7 +127,7 @@ impl Batches {
         let mut packed = Vec::new();
         compressor.compress(&self.content, &mut packed);
         let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
-        let stored = (packed.len() + meshreel_format::CHUNK_ENTRY_SIZE) as f64;
+        let stored = (packed.len() + CHUNK_ENTRY_SIZE) as f64;
         self.total += stored as u64;
         for (mesh, size) in self.pending.drain(..) {
             self.locations[mesh].chunk = chunk;
@@ -188,7 +193,7 @@ pub fn write(
     let mut output = match job.options.dry_run {
         true => Output::Count {
             chunks: 0,
-            bytes: meshreel_format::HEADER_SIZE as u64,
+            bytes: meshreel_format::HEADER_SIZE as u64 + frame_table_size(job.times),
         },
         false => Output::File(Writer::create(target)?),
     };
@@ -239,29 +244,19 @@ pub fn write(
         flags: 0,
     };
     encode_frames(&job, pool, progress, |frame| {
-        let kind = if index_frame(frame.frame, job.times.len(), every(&job)) {
-            FrameKind::Index
-        } else {
-            FrameKind::Between
+        let kind = match index_frame(frame.frame, job.times.len(), every(&job)) {
+            true => INDEX,
+            false => BETWEEN,
         };
-        match &mut output {
-            Output::File(w) => w.add_frame(
-                job.times[frame.frame],
-                kind,
-                frame.bounds,
-                frame.raw as u32,
-                &frame.bytes,
-            )?,
-            Output::Count { bytes, .. } => {
-                *bytes += (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as u64
-            }
+        output.chunk(kind, frame.raw as u32, &frame.bytes)?;
+        if let Output::File(w) = &mut output {
+            w.add_frame(job.times[frame.frame], frame.bounds)?;
         }
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(frame.bounds[k]);
             summary.bounds[k + 3] = summary.bounds[k + 3].max(frame.bounds[k + 3]);
         }
-        let stored = (frame.bytes.len() + meshreel_format::FRAME_ENTRY_SIZE) as f64
-            / frame.raw.max(1) as f64;
+        let stored = (frame.bytes.len() + FRAME_COST) as f64 / frame.raw.max(1) as f64;
         for (total, part) in totals.iter_mut().zip(frame.parts) {
             total.bytes += part.bytes as f64 * stored;
             total.position_bytes += part.position_bytes as f64 * stored;

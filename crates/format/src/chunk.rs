@@ -7,16 +7,15 @@ use crate::field::Field;
 // Part of the format. Changing any of these needs a new version.
 
 /// Bytes of one entry.
-pub const CHUNK_ENTRY_SIZE: usize = 32;
-const OFFSET: Field = Field::new("offset", 0, 8);
-const CHECKSUM: Field = Field::new("checksum", 8, 8);
-const SIZE: Field = Field::new("size", 16, 4);
-const RAW_SIZE: Field = Field::new("raw_size", 20, 4);
-const KIND: Field = Field::new("kind", 24, 2);
-const RESERVED: Field = Field::new("reserved", 26, 6);
+pub const CHUNK_ENTRY_SIZE: usize = 20;
+const CHECKSUM: Field = Field::new("checksum", 0, 8);
+const SIZE: Field = Field::new("size", 8, 4);
+const RAW_SIZE: Field = Field::new("raw_size", 12, 4);
+const KIND: Field = Field::new("kind", 16, 2);
+const RESERVED: Field = Field::new("reserved", 18, 2);
 
 /// The fields of an entry in order.
-pub const CHUNK_ENTRY_FIELDS: &[Field] = &[OFFSET, CHECKSUM, SIZE, RAW_SIZE, KIND, RESERVED];
+pub const CHUNK_ENTRY_FIELDS: &[Field] = &[CHECKSUM, SIZE, RAW_SIZE, KIND, RESERVED];
 
 /// Where one chunk lies. Its index is its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +35,6 @@ pub struct ChunkEntry {
 impl ChunkEntry {
     pub(crate) fn encode(&self) -> [u8; CHUNK_ENTRY_SIZE] {
         let mut out = [0; CHUNK_ENTRY_SIZE];
-        OFFSET.put(&mut out, &self.offset.to_le_bytes());
         CHECKSUM.put(&mut out, &self.checksum.to_le_bytes());
         SIZE.put(&mut out, &self.size.to_le_bytes());
         RAW_SIZE.put(&mut out, &self.raw_size.to_le_bytes());
@@ -44,14 +42,18 @@ impl ChunkEntry {
         out
     }
 
-    /// The entry, or what is wrong with it. Bounds are checked by the reader, which knows the file's size.
-    pub(crate) fn decode(bytes: &[u8; CHUNK_ENTRY_SIZE]) -> Result<ChunkEntry, &'static str> {
+    /// The entry, or what is wrong with it. Chunks lie one after the other, so where it begins is known from those
+    /// before; whether it ends in the file is checked by the reader.
+    pub(crate) fn decode(
+        bytes: &[u8; CHUNK_ENTRY_SIZE],
+        offset: u64,
+    ) -> Result<ChunkEntry, &'static str> {
         if !RESERVED.is_zero(bytes) {
             return Err("a reserved byte is not zero");
         }
         Ok(ChunkEntry {
             kind: KIND.u16(bytes),
-            offset: OFFSET.u64(bytes),
+            offset,
             size: SIZE.u32(bytes),
             raw_size: RAW_SIZE.u32(bytes),
             checksum: CHECKSUM.u64(bytes),

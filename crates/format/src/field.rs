@@ -25,9 +25,6 @@ impl Field {
         out
     }
 
-    pub(crate) fn u8(self, from: &[u8]) -> u8 {
-        u8::from_le_bytes(self.bytes(from))
-    }
     pub(crate) fn u16(self, from: &[u8]) -> u16 {
         u16::from_le_bytes(self.bytes(from))
     }
@@ -36,9 +33,6 @@ impl Field {
     }
     pub(crate) fn u64(self, from: &[u8]) -> u64 {
         u64::from_le_bytes(self.bytes(from))
-    }
-    pub(crate) fn f64(self, from: &[u8]) -> f64 {
-        f64::from_le_bytes(self.bytes(from))
     }
     /// Six `f32`: smallest x, y, z, largest x, y, z.
     pub(crate) fn bounds(self, from: &[u8]) -> [f32; 6] {

@@ -1,26 +1,18 @@
-//! The table of frames: one entry per frame, in the order of time, so that any frame is found without reading another.
+//! The table of frames: when each is shown, and its box. Where a frame's bytes are is the content's own affair: they lie
+//! in chunks.
 //!
-//! Layout of an entry: `docs/FORMAT.md`, "Frame entry".
-
-use crate::field::Field;
+//! Layout: `docs/FORMAT.md`, "Frame table".
 
 // Part of the format. Changing any of these needs a new version.
 
-/// Bytes of one entry.
-pub const FRAME_ENTRY_SIZE: usize = 64;
-const TIME: Field = Field::new("time", 0, 8);
-const OFFSET: Field = Field::new("offset", 8, 8);
-const CHECKSUM: Field = Field::new("checksum", 16, 8);
-const SIZE: Field = Field::new("size", 24, 4);
-const RAW_SIZE: Field = Field::new("raw_size", 28, 4);
-const BOUNDS: Field = Field::new("bounds", 32, 24);
-const KIND: Field = Field::new("kind", 56, 1);
-const RESERVED: Field = Field::new("reserved", 57, 7);
-
-/// The fields of an entry in order.
-pub const FRAME_ENTRY_FIELDS: &[Field] = &[
-    TIME, OFFSET, CHECKSUM, SIZE, RAW_SIZE, BOUNDS, KIND, RESERVED,
-];
+/// Bytes of a box in the table.
+pub const BOX_SIZE: usize = 6;
+/// How times are kept: all of them, first + i·step, or (first + i) / rate.
+const LISTED: u8 = 0;
+const STEPS: u8 = 1;
+const RATE: u8 = 2;
+/// Parts of the file's box that a side of a frame's box can be.
+const PARTS: f64 = 255.0;
 
 /// The box of nothing: what a frame has in which nothing is shown.
 pub const EMPTY_BOUNDS: [f32; 6] = [
@@ -31,72 +23,168 @@ pub const EMPTY_BOUNDS: [f32; 6] = [
     f32::NEG_INFINITY,
     f32::NEG_INFINITY,
 ];
+/// The same in the table.
+const EMPTY_BOX: [u8; BOX_SIZE] = [255, 255, 255, 0, 0, 0];
 
-/// How a frame is decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum FrameKind {
-    /// By itself.
-    Index = 0,
-    /// With the help of frames around it.
-    Between = 1,
-}
-
-/// When one frame is shown, and where it lies.
+/// When one frame is shown, and where its content is in space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameEntry {
     /// Seconds; finite, and larger than that of the frame before.
     pub time: f64,
-    /// How it is decoded. The first and the last frame are index frames.
-    pub kind: FrameKind,
-    /// Bytes from the start of the file.
-    pub offset: u64,
-    /// Bytes in the file.
-    pub size: u32,
-    /// Bytes when decompressed.
-    pub raw_size: u32,
-    /// XXH3-64 of the bytes in the file.
-    pub checksum: u64,
-    /// World-space box of all that is shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`].
+    /// World-space box around all that is shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`]. In a file it is
+    /// rounded outwards to 255ths of the file's box.
     pub bounds: [f32; 6],
 }
 
-impl FrameEntry {
-    pub(crate) fn encode(&self) -> [u8; FRAME_ENTRY_SIZE] {
-        let mut out = [0; FRAME_ENTRY_SIZE];
-        TIME.put(&mut out, &self.time.to_le_bytes());
-        OFFSET.put(&mut out, &self.offset.to_le_bytes());
-        CHECKSUM.put(&mut out, &self.checksum.to_le_bytes());
-        SIZE.put(&mut out, &self.size.to_le_bytes());
-        RAW_SIZE.put(&mut out, &self.raw_size.to_le_bytes());
-        BOUNDS.put_bounds(&mut out, &self.bounds);
-        KIND.put(&mut out, &[self.kind as u8]);
-        out
+/// Appends the table of `frames`, whose boxes lie inside `all`.
+pub(crate) fn encode(frames: &[FrameEntry], all: &[f32; 6], out: &mut Vec<u8>) {
+    let times: Vec<f64> = frames.iter().map(|f| f.time).collect();
+    let (kind, numbers) = clock(&times);
+    out.push(kind);
+    match kind {
+        LISTED => out.extend(frames.iter().flat_map(|f| f.time.to_le_bytes())),
+        _ => out.extend(numbers.iter().flat_map(|n| n.to_le_bytes())),
     }
+    out.extend(frames.iter().flat_map(|f| shrink(&f.bounds, all)));
+}
 
-    /// The entry, or what is wrong with it. Bounds in the file and the order of times are checked by the reader.
-    pub(crate) fn decode(bytes: &[u8; FRAME_ENTRY_SIZE]) -> Result<FrameEntry, &'static str> {
-        if !RESERVED.is_zero(bytes) {
-            return Err("a reserved byte is not zero");
-        }
-        let kind = match KIND.u8(bytes) {
-            0 => FrameKind::Index,
-            1 => FrameKind::Between,
-            _ => return Err("an unknown kind of frame"),
+/// The table's `count` frames, or what is wrong with it.
+pub(crate) fn decode(
+    bytes: &[u8],
+    count: usize,
+    all: &[f32; 6],
+) -> Result<Vec<FrameEntry>, &'static str> {
+    const SIZE: &str = "a table of another size than its frames need";
+    let (&kind, rest) = bytes.split_first().ok_or(SIZE)?;
+    let listed = match kind {
+        LISTED => count,
+        STEPS | RATE => 2,
+        _ => return Err("an unknown kind of times"),
+    };
+    let (times, boxes) = rest.split_at_checked(8 * listed).ok_or(SIZE)?;
+    if Some(boxes.len()) != count.checked_mul(BOX_SIZE) {
+        return Err(SIZE);
+    }
+    let number = |i: usize| {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&times[8 * i..8 * i + 8]);
+        f64::from_le_bytes(eight)
+    };
+    let mut frames: Vec<FrameEntry> = Vec::with_capacity(count);
+    for (i, sides) in boxes.as_chunks::<BOX_SIZE>().0.iter().enumerate() {
+        let time = match kind {
+            LISTED => number(i),
+            kind => at(kind, [number(0), number(1)], i),
         };
-        let bounds = BOUNDS.bounds(bytes);
+        if !is_after(time, frames.last().map(|f| f.time)) {
+            return Err("a time that is not after the one before");
+        }
+        let bounds = grow(sides, all);
         if !is_box(&bounds) {
             return Err("a box that is neither empty nor ordered");
         }
-        Ok(FrameEntry {
-            time: TIME.f64(bytes),
-            kind,
-            offset: OFFSET.u64(bytes),
-            size: SIZE.u32(bytes),
-            raw_size: RAW_SIZE.u32(bytes),
-            checksum: CHECKSUM.u64(bytes),
-            bounds,
-        })
+        frames.push(FrameEntry { time, bounds });
+    }
+    Ok(frames)
+}
+
+/// Bytes of the table of frames at these times.
+pub fn frame_table_size(times: &[f64]) -> u64 {
+    let listed = clock(times).0 == LISTED;
+    let clock = if listed { 8 * times.len() } else { 16 };
+    (1 + clock + BOX_SIZE * times.len()) as u64
+}
+
+/// Bytes of the table, or none where no file could hold it. `kind` is its first byte.
+pub(crate) fn size(kind: u8, count: u64) -> Option<u64> {
+    let times = match kind {
+        LISTED => count.checked_mul(8)?,
+        _ => 16,
+    };
+    count.checked_mul(BOX_SIZE as u64)?.checked_add(times + 1)
+}
+
+fn at(kind: u8, [a, b]: [f64; 2], i: usize) -> f64 {
+    match kind {
+        STEPS => a + i as f64 * b,
+        _ => (a + i as f64) / b,
+    }
+}
+
+/// The shortest form that gives exactly these times.
+fn clock(times: &[f64]) -> (u8, [f64; 2]) {
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
+        return (LISTED, [0.0; 2]);
+    };
+    let mean = (last - first) / (times.len() - 1) as f64;
+    let step = times.get(1).map_or(1.0, |second| second - first);
+    let first = *first;
+    let rate = (1.0 / mean).round();
+    let forms = [
+        (STEPS, [first, step]),
+        (STEPS, [first, mean]),
+        (RATE, [(first * rate).round(), rate]),
+    ];
+    let gives = |&(kind, numbers): &(u8, [f64; 2])| {
+        let time = |(i, time): (usize, &f64)| at(kind, numbers, i).to_bits() == time.to_bits();
+        times.iter().enumerate().all(time)
+    };
+    forms.into_iter().find(gives).unwrap_or((LISTED, [0.0; 2]))
+}
+
+/// `part` 255ths of the way from `low` to `high`.
+fn along(low: f32, high: f32, part: u8) -> f32 {
+    match part {
+        0 => low,
+        255 => high,
+        // Infinite sides have no parts between.
+        _ if !(low.is_finite() && high.is_finite()) => f32::NAN,
+        _ => {
+            let (low, high) = (f64::from(low), f64::from(high));
+            (low + (high - low) * (f64::from(part) / PARTS)) as f32
+        }
+    }
+}
+
+fn grow(sides: &[u8; BOX_SIZE], all: &[f32; 6]) -> [f32; 6] {
+    if *sides == EMPTY_BOX {
+        return EMPTY_BOUNDS;
+    }
+    std::array::from_fn(|k| along(all[k % 3], all[k % 3 + 3], sides[k]))
+}
+
+/// The smallest box of the table around `bounds`.
+fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
+    if *bounds == EMPTY_BOUNDS {
+        return EMPTY_BOX;
+    }
+    let sides = std::array::from_fn(|k| {
+        let (low, high, lower) = (all[k % 3], all[k % 3 + 3], k < 3);
+        let part = (f64::from(bounds[k]) - f64::from(low)) / (f64::from(high) - f64::from(low));
+        let holds = |part: u8| match lower {
+            true => along(low, high, part) <= bounds[k],
+            false => along(low, high, part) >= bounds[k],
+        };
+        // Casting takes a part that is no number for 0. One further out where rounding cut into the box.
+        let near = (part * PARTS).clamp(0.0, PARTS);
+        let (near, out, last) = match lower {
+            true => (
+                near.floor() as u8,
+                (near.floor() as u8).saturating_sub(1),
+                0,
+            ),
+            false => (
+                near.ceil() as u8,
+                (near.ceil() as u8).saturating_add(1),
+                255,
+            ),
+        };
+        [near, out].into_iter().find(|&p| holds(p)).unwrap_or(last)
+    });
+    match sides {
+        // A box of nothing is something else than a box that is everything.
+        EMPTY_BOX => [0, 0, 0, 255, 255, 255],
+        sides => sides,
     }
 }
 
@@ -109,4 +197,87 @@ pub(crate) fn is_box(bounds: &[f32; 6]) -> bool {
 /// A frame's time is finite and after the one before.
 pub(crate) fn is_after(time: f64, before: Option<f64>) -> bool {
     time.is_finite() && before.is_none_or(|before| time > before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames(times: impl IntoIterator<Item = f64>) -> Vec<FrameEntry> {
+        let entry = |time| FrameEntry {
+            time,
+            bounds: EMPTY_BOUNDS,
+        };
+        times.into_iter().map(entry).collect()
+    }
+
+    fn table(frames: &[FrameEntry], all: &[f32; 6]) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(frames, all, &mut out);
+        assert_eq!(size(out[0], frames.len() as u64), Some(out.len() as u64));
+        let times: Vec<f64> = frames.iter().map(|f| f.time).collect();
+        assert_eq!(frame_table_size(&times), out.len() as u64);
+        out
+    }
+
+    #[test]
+    fn regular_times_take_sixteen_bytes_and_come_back_exactly() {
+        let regular: [Vec<f64>; 5] = [
+            (0..240).map(|i| f64::from(i) / 24.0).collect(),
+            (101..240).map(|i| f64::from(i) / 30.0).collect(),
+            (0..50).map(|i| -0.7 + f64::from(i) * 0.013).collect(),
+            vec![5.5],
+            vec![0.0, 1e-9],
+        ];
+        for times in regular {
+            let frames = frames(times);
+            let bytes = table(&frames, &EMPTY_BOUNDS);
+            assert_eq!(bytes.len(), 17 + 6 * frames.len(), "{:?}", frames[0]);
+            assert_eq!(decode(&bytes, frames.len(), &EMPTY_BOUNDS), Ok(frames));
+        }
+        let uneven = frames([0.0, 0.1, 0.3]);
+        let bytes = table(&uneven, &EMPTY_BOUNDS);
+        assert_eq!(bytes[0], LISTED);
+        assert_eq!(decode(&bytes, 3, &EMPTY_BOUNDS), Ok(uneven));
+        assert_eq!(
+            decode(&table(&[], &EMPTY_BOUNDS), 0, &EMPTY_BOUNDS),
+            Ok(vec![])
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn boxes_never_shrink(all: [(f32, f32); 3], parts: [(f32, f32); 3]) {
+            prop_assume!(all.iter().all(|(a, b)| !a.is_nan() && !b.is_nan()));
+            let low = all.map(|(a, b)| a.min(b));
+            let high = all.map(|(a, b)| a.max(b));
+            let all = [low[0], low[1], low[2], high[0], high[1], high[2]];
+            let mut bounds = all;
+            for k in 0..3 {
+                let inside = |v: f32| if v.is_nan() { low[k] } else { v.clamp(low[k], high[k]) };
+                let (a, b) = (inside(parts[k].0), inside(parts[k].1));
+                (bounds[k], bounds[k + 3]) = (a.min(b), a.max(b));
+            }
+            prop_assume!(is_box(&all) && all != EMPTY_BOUNDS);
+            let entry = FrameEntry { time: 0.0, bounds };
+            let back = decode(&table(&[entry], &all), 1, &all).unwrap()[0].bounds;
+            for k in 0..3 {
+                prop_assert!(back[k] <= bounds[k] && back[k + 3] >= bounds[k + 3]);
+                prop_assert!(back[k] >= all[k] && back[k + 3] <= all[k + 3]);
+                // No more than a 255th too large on each side, up to rounding.
+                let grain = (f64::from(all[k + 3]) - f64::from(all[k])) / 254.0;
+                if grain.is_finite() {
+                    prop_assert!(f64::from(bounds[k]) - f64::from(back[k]) <= grain + 1e-30);
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), count in 0usize..12, all: [f32; 6]) {
+            if let Ok(frames) = decode(&bytes, count, &all) {
+                prop_assert_eq!(frames.len(), count);
+            }
+        }
+    }
 }

@@ -1,22 +1,22 @@
 //! The `.reel` container: bytes to file and back.
 //!
-//! A file is a header, then chunks and frames in the order in which they were written, then a table of frames and a table of chunks.
-//! What the bytes of a chunk or frame mean is not known here: only kinds, sizes, offsets, times, boxes and checksums. Any frame is found
-//! without reading another one. The layout is normative in `docs/FORMAT.md`, which a test compares with this code.
+//! A file is a header, then chunks in the order in which they were written, then a table of frames and a table of
+//! chunks. What the bytes of a chunk mean is not known here: only kinds, sizes, times, boxes and checksums. Any chunk is
+//! found without reading another one. The layout is normative in `docs/FORMAT.md`, which a test compares with this code.
 //!
 //! ```
-//! use meshreel_format::{FrameKind, Limits, Reader, Summary, Writer};
+//! use meshreel_format::{Limits, Reader, Summary, Writer};
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("a.reel");
 //! let mut writer = Writer::create(&path)?;
-//! writer.add_chunk(1, 5, b"hello")?;
-//! writer.add_frame(0.0, FrameKind::Index, [0.0; 6], 5, b"world")?;
+//! let hello = writer.add_chunk(1, 5, b"hello")?;
+//! writer.add_frame(0.0, [0.0; 6])?;
 //! writer.finish(Summary { bounds: [0.0; 6], raw_bytes: 10, flags: 0 })?;
 //!
 //! let reader = Reader::open_path(&path, &Limits::default())?;
 //! let mut bytes = Vec::new();
-//! reader.read_frame(0, &mut bytes)?;
-//! assert_eq!(bytes, b"world");
+//! reader.read_chunk(hello as usize, &mut bytes)?;
+//! assert_eq!(bytes, b"hello");
 //! # Ok::<(), meshreel_format::Error>(())
 //! ```
 
@@ -32,7 +32,7 @@ mod write;
 pub use chunk::{CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, ChunkEntry};
 pub use error::Error;
 pub use field::Field;
-pub use frames::{EMPTY_BOUNDS, FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE, FrameEntry, FrameKind};
+pub use frames::{BOX_SIZE, EMPTY_BOUNDS, FrameEntry, frame_table_size};
 pub use header::{
     HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum,
 };

@@ -1,4 +1,4 @@
-//! Opens a file: header and tables are read and checked once, then any chunk or frame can be read by itself, from any thread.
+//! Opens a file: header and tables are read and checked once, then any chunk can be read by itself, from any thread.
 //!
 //! Every byte is hostile: each count and offset is held against the length of the file and the limits before anything is allocated.
 
@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use crate::chunk::{CHUNK_ENTRY_SIZE, ChunkEntry};
 use crate::error::Error;
-use crate::frames::{FRAME_ENTRY_SIZE, FrameEntry, FrameKind, is_after};
+use crate::frames::{self, FrameEntry};
 use crate::header::{HEADER_SIZE, Header, Refused, check_magic, checksum};
 use crate::source::{FileSource, ReadAt};
 
 /// What a reader is willing to allocate. The defaults suit a workstation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one chunk or frame, both in the file and decompressed.
+    /// Bytes of one chunk, both in the file and decompressed.
     pub max_chunk: u64,
-    /// Frames in a file; each costs 64 bytes.
+    /// Frames in a file; each costs 32 bytes.
     pub max_frames: u64,
     /// Chunks in a file; each costs 32 bytes.
     pub max_chunks: u64,
@@ -70,14 +70,8 @@ impl Reader {
         limits: &Limits,
     ) -> Result<Reader, Error> {
         let header = read_header(&*source, path)?;
-        let mut budget = Budget {
-            path,
-            file_size: header.file_size,
-            left: header.file_size,
-            max_chunk: limits.max_chunk,
-        };
-        let frames = read_frames(&*source, &header, limits, &mut budget)?;
-        let chunks = read_chunks(&*source, &header, limits, &mut budget)?;
+        let frames = read_frames(&*source, path, &header, limits)?;
+        let chunks = read_chunks(&*source, path, &header, limits)?;
         Ok(Reader {
             source,
             path: path.into(),
@@ -104,19 +98,6 @@ impl Reader {
         &self.path
     }
 
-    /// Reads frame `i` as it lies in the file, and checks its checksum. `out` is replaced; its memory is reused.
-    pub fn read_frame(&self, i: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        out.clear();
-        out.resize(self.frame(i)?.size as usize, 0);
-        self.read_frame_into(i, out)
-    }
-
-    /// The same into a buffer of exactly the frame's size.
-    pub fn read_frame_into(&self, i: usize, out: &mut [u8]) -> Result<(), Error> {
-        let entry = self.frame(i)?;
-        self.read_part("frame", i, entry.offset, entry.size, entry.checksum, out)
-    }
-
     /// Reads chunk `i` as it lies in the file, and checks its checksum. `out` is replaced; its memory is reused.
     pub fn read_chunk(&self, i: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
@@ -127,17 +108,33 @@ impl Reader {
     /// The same into a buffer of exactly the chunk's size.
     pub fn read_chunk_into(&self, i: usize, out: &mut [u8]) -> Result<(), Error> {
         let entry = self.chunk(i)?;
-        self.read_part("chunk", i, entry.offset, entry.size, entry.checksum, out)
+        if out.len() != entry.size as usize {
+            return Err(Error::misuse(format!(
+                "chunk {i} is {} bytes, but the buffer has {}",
+                entry.size,
+                out.len()
+            )));
+        }
+        read_exact(&*self.source, &self.path, entry.offset, out)?;
+        self.check_chunk(i, out)
     }
 
-    fn frame(&self, i: usize) -> Result<&FrameEntry, Error> {
-        self.frames.get(i).ok_or_else(|| {
-            Error::misuse(format!(
-                "frame {i} asked, but {} has {} frames",
-                self.path.display(),
-                self.frames.len()
-            ))
-        })
+    /// Whether these are the bytes of chunk `i`, by its checksum: for those who read them by other means.
+    pub fn check_chunk(&self, i: usize, bytes: &[u8]) -> Result<(), Error> {
+        let entry = self.chunk(i)?;
+        if checksum(bytes) == entry.checksum {
+            return Ok(());
+        }
+        Err(Error::malformed(
+            &self.path,
+            format!("the checksum of chunk {i} does not match"),
+            format!("byte {}", entry.offset),
+        ))
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&self) -> &Arc<dyn ReadAt> {
+        &self.source
     }
 
     fn chunk(&self, i: usize) -> Result<&ChunkEntry, Error> {
@@ -148,67 +145,6 @@ impl Reader {
                 self.chunks.len()
             ))
         })
-    }
-
-    fn read_part(
-        &self,
-        noun: &str,
-        i: usize,
-        offset: u64,
-        size: u32,
-        sum: u64,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        if out.len() != size as usize {
-            return Err(Error::misuse(format!(
-                "{noun} {i} is {size} bytes, but the buffer has {}",
-                out.len()
-            )));
-        }
-        read_exact(&*self.source, &self.path, offset, out)?;
-        if checksum(out) != sum {
-            return Err(Error::malformed(
-                &self.path,
-                format!("the checksum of {noun} {i} does not match"),
-                format!("byte {offset}"),
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Holds each part against the file's size and the limits. All parts together may not be larger than the file, so reading
-/// them all costs no more than the file's length, whatever the tables say.
-struct Budget<'a> {
-    path: &'a Path,
-    file_size: u64,
-    left: u64,
-    max_chunk: u64,
-}
-
-impl Budget<'_> {
-    fn take(&mut self, at: &str, offset: u64, size: u32, raw_size: u32) -> Result<(), Error> {
-        let inside = offset >= HEADER_SIZE as u64
-            && offset
-                .checked_add(size.into())
-                .is_some_and(|end| end <= self.file_size);
-        if !inside {
-            return Err(Error::malformed(self.path, "a part outside the file", at));
-        }
-        let larger = u64::from(size.max(raw_size));
-        if larger > self.max_chunk {
-            return Err(Error::limit(
-                self.path,
-                format!("bytes of {at}"),
-                larger,
-                self.max_chunk,
-            ));
-        }
-        self.left = self
-            .left
-            .checked_sub(size.into())
-            .ok_or_else(|| Error::malformed(self.path, "parts that share bytes", at))?;
-        Ok(())
     }
 }
 
@@ -250,116 +186,96 @@ fn read_header(source: &dyn ReadAt, path: &Path) -> Result<Header, Error> {
 /// The bytes of one table, after checking that it lies in the file.
 fn read_table(
     source: &dyn ReadAt,
-    budget: &Budget,
+    path: &Path,
+    file_size: u64,
     noun: &str,
     offset: u64,
-    count: u64,
-    entry_size: usize,
+    size: Option<u64>,
     sum: u64,
 ) -> Result<Vec<u8>, Error> {
     let at = || format!("the table of {noun}");
-    let size = count
-        .checked_mul(entry_size as u64)
-        .filter(|&size| {
-            offset >= HEADER_SIZE as u64
-                && offset
-                    .checked_add(size)
-                    .is_some_and(|end| end <= budget.file_size)
-        })
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| Error::malformed(budget.path, "a table outside the file", at()))?;
+    let inside = |&size: &u64| {
+        let end = offset.checked_add(size);
+        offset >= HEADER_SIZE as u64 && end.is_some_and(|end| end <= file_size)
+    };
+    let size = size.filter(inside).and_then(|s| usize::try_from(s).ok());
+    let size = size.ok_or_else(|| Error::malformed(path, "a table outside the file", at()))?;
     let mut bytes = vec![0; size];
-    read_exact(source, budget.path, offset, &mut bytes)?;
+    read_exact(source, path, offset, &mut bytes)?;
     if checksum(&bytes) != sum {
-        return Err(Error::malformed(
-            budget.path,
-            "the checksum of a table does not match",
-            at(),
-        ));
+        let what = "the checksum of a table does not match";
+        return Err(Error::malformed(path, what, at()));
     }
     Ok(bytes)
 }
 
 fn read_frames(
     source: &dyn ReadAt,
+    path: &Path,
     header: &Header,
     limits: &Limits,
-    budget: &mut Budget,
 ) -> Result<Vec<FrameEntry>, Error> {
     let count = header.frame_count;
     if count > limits.max_frames {
-        return Err(Error::limit(
-            budget.path,
-            "frames",
-            count,
-            limits.max_frames,
-        ));
+        return Err(Error::limit(path, "frames", count, limits.max_frames));
     }
+    let outside = "a table outside the file";
+    let mut kind = [0];
+    if header.frame_table < HEADER_SIZE as u64 || header.frame_table >= header.file_size {
+        return Err(Error::malformed(path, outside, "the table of frames"));
+    }
+    read_exact(source, path, header.frame_table, &mut kind)?;
     let bytes = read_table(
         source,
-        budget,
+        path,
+        header.file_size,
         "frames",
         header.frame_table,
-        count,
-        FRAME_ENTRY_SIZE,
+        frames::size(kind[0], count),
         header.frame_table_checksum,
     )?;
-    let mut frames: Vec<FrameEntry> = Vec::with_capacity(bytes.len() / FRAME_ENTRY_SIZE);
-    for (i, bytes) in bytes.as_chunks::<FRAME_ENTRY_SIZE>().0.iter().enumerate() {
-        let at = format!("frame {i}");
-        let entry =
-            FrameEntry::decode(bytes).map_err(|what| Error::malformed(budget.path, what, &at))?;
-        if !is_after(entry.time, frames.last().map(|f| f.time)) {
-            return Err(Error::malformed(
-                budget.path,
-                "a time that is not after the one before",
-                at,
-            ));
-        }
-        budget.take(&at, entry.offset, entry.size, entry.raw_size)?;
-        frames.push(entry);
-    }
-    let ends = [frames.first(), frames.last()];
-    if ends.iter().flatten().any(|f| f.kind != FrameKind::Index) {
-        return Err(Error::malformed(
-            budget.path,
-            "the first or the last frame is not an index frame",
-            "the table of frames",
-        ));
-    }
-    Ok(frames)
+    // Checked: the table is as long as the count says.
+    frames::decode(&bytes, count as usize, &header.bounds)
+        .map_err(|what| Error::malformed(path, what, "the table of frames"))
 }
 
+/// Chunks lie one after the other from the header on, so none shares bytes with another, and reading them all costs no
+/// more than the file's length, whatever the table says.
 fn read_chunks(
     source: &dyn ReadAt,
+    path: &Path,
     header: &Header,
     limits: &Limits,
-    budget: &mut Budget,
 ) -> Result<Vec<ChunkEntry>, Error> {
     let count = header.chunk_count;
     if count > limits.max_chunks {
-        return Err(Error::limit(
-            budget.path,
-            "chunks",
-            count,
-            limits.max_chunks,
-        ));
+        return Err(Error::limit(path, "chunks", count, limits.max_chunks));
     }
     let bytes = read_table(
         source,
-        budget,
+        path,
+        header.file_size,
         "chunks",
         header.chunk_table,
-        count,
-        CHUNK_ENTRY_SIZE,
+        count.checked_mul(CHUNK_ENTRY_SIZE as u64),
         header.chunk_table_checksum,
     )?;
     let mut chunks = Vec::with_capacity(bytes.len() / CHUNK_ENTRY_SIZE);
+    let mut offset = HEADER_SIZE as u64;
     for (i, bytes) in bytes.as_chunks::<CHUNK_ENTRY_SIZE>().0.iter().enumerate() {
-        let at = format!("chunk {i}");
+        let at = || format!("chunk {i}");
         let entry =
-            ChunkEntry::decode(bytes).map_err(|what| Error::malformed(budget.path, what, &at))?;
-        budget.take(&at, entry.offset, entry.size, entry.raw_size)?;
+            ChunkEntry::decode(bytes, offset).map_err(|what| Error::malformed(path, what, at()))?;
+        // No sum of fewer than 2^32 sizes of 32 bits overflows.
+        offset += u64::from(entry.size);
+        if offset > header.file_size {
+            return Err(Error::malformed(path, "a chunk outside the file", at()));
+        }
+        let larger = u64::from(entry.size.max(entry.raw_size));
+        if larger > limits.max_chunk {
+            let what = format!("bytes of {}", at());
+            return Err(Error::limit(path, what, larger, limits.max_chunk));
+        }
         chunks.push(entry);
     }
     Ok(chunks)

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::chunk::ChunkEntry;
 use crate::error::Error;
-use crate::frames::{FrameEntry, FrameKind, is_after, is_box};
+use crate::frames::{self, EMPTY_BOUNDS, FrameEntry, is_after, is_box};
 use crate::header::{HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
 
 // Tuning. Free to change.
@@ -84,40 +84,20 @@ impl Writer {
         Ok(index)
     }
 
-    /// Appends the next frame; `time` in seconds, `bounds` in world space (or [`crate::EMPTY_BOUNDS`]).
-    pub fn add_frame(
-        &mut self,
-        time: f64,
-        kind: FrameKind,
-        bounds: [f32; 6],
-        raw_size: u32,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
+    /// Names the next frame; `time` in seconds, `bounds` in world space (or [`crate::EMPTY_BOUNDS`]).
+    pub fn add_frame(&mut self, time: f64, bounds: [f32; 6]) -> Result<(), Error> {
         let i = self.frames.len();
         if !is_after(time, self.frames.last().map(|f| f.time)) {
             return Err(Error::misuse(format!(
                 "frame {i}: its time, {time} s, is not after the one before"
             )));
         }
-        if i == 0 && kind != FrameKind::Index {
-            return Err(Error::misuse("the first frame must be an index frame"));
-        }
         if !is_box(&bounds) {
             return Err(Error::misuse(format!(
                 "frame {i}: a box that is neither empty nor ordered: {bounds:?}"
             )));
         }
-        let size = part_size(bytes)?;
-        let offset = self.append(bytes)?;
-        self.frames.push(FrameEntry {
-            time,
-            kind,
-            offset,
-            size,
-            raw_size,
-            checksum: checksum(bytes),
-            bounds,
-        });
+        self.frames.push(FrameEntry { time, bounds });
         Ok(())
     }
 
@@ -128,13 +108,6 @@ impl Writer {
 
     /// Writes the tables and the header, and puts the file in its place. Returns its size in bytes.
     pub fn finish(mut self, summary: Summary) -> Result<u64, Error> {
-        if self
-            .frames
-            .last()
-            .is_some_and(|f| f.kind != FrameKind::Index)
-        {
-            return Err(Error::misuse("the last frame must be an index frame"));
-        }
         if !is_box(&summary.bounds) {
             return Err(Error::misuse(format!(
                 "a box that is neither empty nor ordered: {:?}",
@@ -146,7 +119,13 @@ impl Writer {
                 "a required flag that this version does not define",
             ));
         }
-        let table: Vec<u8> = self.frames.iter().flat_map(|f| f.encode()).collect();
+        if let Some(i) = (self.frames.iter()).position(|f| !holds(&summary.bounds, &f.bounds)) {
+            return Err(Error::misuse(format!(
+                "frame {i}: its box is not within that of the file"
+            )));
+        }
+        let mut table = Vec::new();
+        frames::encode(&self.frames, &summary.bounds, &mut table);
         let frame_table_checksum = checksum(&table);
         let frame_table = self.append(&table)?;
         let table: Vec<u8> = self.chunks.iter().flat_map(|c| c.encode()).collect();
@@ -219,9 +198,15 @@ impl Writer {
     }
 }
 
+/// Whether a box is empty or inside `all`.
+fn holds(all: &[f32; 6], bounds: &[f32; 6]) -> bool {
+    let inside = |k: usize| all[k] <= bounds[k] && bounds[k + 3] <= all[k + 3];
+    *bounds == EMPTY_BOUNDS || (0..3).all(inside)
+}
+
 fn part_size(bytes: &[u8]) -> Result<u32, Error> {
     u32::try_from(bytes.len())
-        .map_err(|_| Error::misuse("a chunk or frame larger than 4 GiB; use smaller batches"))
+        .map_err(|_| Error::misuse("a chunk larger than 4 GiB; use smaller batches"))
 }
 
 /// Says early, and by name, why a target cannot be written.

@@ -12,6 +12,7 @@ use crate::unit::{self, Frames, Source, Worker};
 use crate::{Error, matrix};
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE};
 use std::sync::Arc;
 
 /// Decodes frames of one [`Reel`], in any order.
@@ -49,7 +50,7 @@ impl FrameDecoder {
         let statics = reel.statics()?;
         let description = reel.description();
         let units = 0..reel.unit_count();
-        let compressed = units.clone().map(|u| reel.unit_stored(u).size).max();
+        let compressed = units.clone().map(|u| reel.unit_chunk(u).size).max();
         let scratch = units.map(|u| reel.scratch_words(u)).max();
         let slot = || Slot {
             frame: None,
@@ -229,12 +230,12 @@ impl FrameDecoder {
     }
 
     fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
-        let stored = self.reel.unit_stored(unit);
+        let chunk = *self.reel.unit_chunk(unit);
         self.reel.read_unit(unit, &mut self.compressed)?;
         // A unit that is read again counts nothing.
-        let size = f64::from(stored.size) + meshreel_format::FRAME_ENTRY_SIZE as f64;
+        let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;
         let packing = match std::mem::replace(&mut self.counted[unit], true) {
-            false => size / f64::from(stored.raw_size.max(1)),
+            false => size / f64::from(chunk.raw_size.max(1)),
             true => 0.0,
         };
         let count = out.len();

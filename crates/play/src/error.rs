@@ -64,6 +64,14 @@ impl Error {
             at: at.into(),
         }
     }
+    /// A read of `path` that failed.
+    pub(crate) fn io(path: &Path, what: impl Into<String>, source: std::io::Error) -> Error {
+        Error::Io {
+            path: path.into(),
+            what: what.into(),
+            source,
+        }
+    }
     /// What a decoder of `codec` said about the bytes at `at`.
     pub(crate) fn corrupt(path: &Path, corrupt: Corrupt, at: impl Into<String>) -> Error {
         Error::malformed(path, corrupt.0, at)

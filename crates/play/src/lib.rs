@@ -48,5 +48,5 @@ pub use meshreel_codec::record;
 pub use meshreel_codec::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;
 pub use meshreel_format as format;
-pub use open::{Limits, Reel, kind};
+pub use open::{FrameKind, Limits, Reel, kind};
 pub use words::Levels;

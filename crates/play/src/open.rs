@@ -8,7 +8,7 @@ use meshreel_codec::block::Decompressor;
 use meshreel_codec::record::{self, Description, Location, MeshRecord, Method, Refused, Semantic};
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_codec::transform::Transform;
-use meshreel_format::{ChunkEntry, FrameEntry, FrameKind, ReadAt, Reader};
+use meshreel_format::{ChunkEntry, FrameEntry, ReadAt, Reader};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,10 +22,23 @@ pub mod kind {
     pub const VALUES: u16 = 3;
     /// From vertices back to the source; may be stripped.
     pub const SOURCE_MAP: u16 = 4;
+    /// Frames that need no others.
+    pub const INDEX: u16 = 5;
+    /// Frames that need others.
+    pub const BETWEEN: u16 = 6;
 }
 
 /// Frames of each animated stream that a decoder keeps: two index frames and three between them.
 pub(crate) const SLOTS: u64 = 5;
+
+/// How a frame is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameKind {
+    /// By itself.
+    Index,
+    /// With the help of frames around it.
+    Between,
+}
 
 /// What a file may ask for. The defaults hold any sane asset; a server that opens strangers' files sets less.
 #[derive(Debug, Clone)]
@@ -60,6 +73,8 @@ pub struct Reel {
 struct Shared {
     reader: Reader,
     description: Description,
+    /// Chunk of each unit.
+    units: Vec<u32>,
     /// Index frames around each frame (itself, for an index frame).
     groups: Vec<Group>,
     memory: u64,
@@ -89,7 +104,8 @@ impl Reel {
 
     fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
-        let groups = find_groups(reader.frames());
+        let units = find_units(&reader)?;
+        let groups = find_groups(&reader, &units);
         for mesh in &description.meshes {
             check_mesh(reader.path(), mesh, reader.chunks())?;
         }
@@ -99,6 +115,7 @@ impl Reel {
                 reader,
                 layout: Layout::new(&description),
                 description,
+                units,
                 groups,
                 memory,
                 statics: Mutex::new(None),
@@ -122,7 +139,7 @@ impl Reel {
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
     }
-    /// Frame table: times, kinds, sizes, world bounds.
+    /// Frame table: times, world bounds.
     pub fn frames(&self) -> &[FrameEntry] {
         self.shared.reader.frames()
     }
@@ -136,7 +153,14 @@ impl Reel {
     }
     /// Kind of frame `frame`. Panics where there is none.
     pub fn frame_kind(&self, frame: usize) -> FrameKind {
-        self.frames()[frame].kind
+        match self.unit_chunk(self.unit_of(frame)).kind {
+            kind::INDEX => FrameKind::Index,
+            _ => FrameKind::Between,
+        }
+    }
+    /// The chunk that brings frame `frame`, perhaps with others. Panics where there is none.
+    pub fn frame_chunk(&self, frame: usize) -> &ChunkEntry {
+        self.unit_chunk(self.unit_of(frame))
     }
     /// World bounds of what is shown in frame `frame`: min xyz, max xyz. Panics where there is none.
     pub fn frame_bounds(&self, frame: usize) -> [f32; 6] {
@@ -148,7 +172,7 @@ impl Reel {
     }
     /// Compressed bytes of all frames.
     pub fn frame_bytes(&self) -> u64 {
-        self.frames().iter().map(|f| u64::from(f.size)).sum()
+        self.chunk_bytes(kind::INDEX) + self.chunk_bytes(kind::BETWEEN)
     }
     /// Compressed bytes of all chunks of a kind (see [`kind`]).
     pub fn chunk_bytes(&self, kind: u16) -> u64 {
@@ -193,6 +217,16 @@ impl Reel {
             ));
         }
         Ok(Some(map))
+    }
+
+    /// Number of the chunk that is unit `unit`.
+    pub(crate) fn unit_chunk_number(&self, unit: usize) -> usize {
+        self.shared.units[unit] as usize
+    }
+
+    /// The chunk that is unit `unit`.
+    pub(crate) fn unit_chunk(&self, unit: usize) -> &ChunkEntry {
+        &self.chunks()[self.unit_chunk_number(unit)]
     }
 
     /// Where things are in a decoded frame.
@@ -318,13 +352,31 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     })
 }
 
-/// Groups of all frames. The container has checked that the first and the last are index frames, and that there are
-/// no more than its table has room for.
-fn find_groups(frames: &[FrameEntry]) -> Vec<Group> {
+/// The chunks that are units, one for each frame; the first and the last need no others.
+fn find_units(reader: &Reader) -> Result<Vec<u32>, Error> {
+    let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
+    let chunks = (0..).zip(reader.chunks());
+    let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
+    let wrong = |what: String| Err(Error::malformed(reader.path(), &what, "the tables"));
+    if units.len() != reader.frames().len() {
+        let (units, frames) = (units.len(), reader.frames().len());
+        return wrong(format!("{units} chunks for {frames} frames"));
+    }
+    let ends = [units.first(), units.last()];
+    let alone = |&&unit: &&u32| reader.chunks()[unit as usize].kind == kind::INDEX;
+    if !ends.iter().flatten().all(alone) {
+        return wrong("the first or the last frame is not an index frame".into());
+    }
+    Ok(units)
+}
+
+/// Groups of all frames, of which the first and the last are index frames.
+fn find_groups(reader: &Reader, units: &[u32]) -> Vec<Group> {
+    let index = |&unit: &u32| reader.chunks()[unit as usize].kind == kind::INDEX;
     let mut before = 0;
-    let mut groups: Vec<Group> = (frames.iter().enumerate())
-        .map(|(i, frame)| {
-            if frame.kind == FrameKind::Index {
+    let mut groups: Vec<Group> = (units.iter().enumerate())
+        .map(|(i, unit)| {
+            if index(unit) {
                 before = i;
             }
             Group { before, after: 0 }
@@ -332,7 +384,7 @@ fn find_groups(frames: &[FrameEntry]) -> Vec<Group> {
         .collect();
     let mut after = 0;
     for (i, group) in groups.iter_mut().enumerate().rev() {
-        if frames[i].kind == FrameKind::Index {
+        if index(&units[i]) {
             after = i;
         }
         group.after = after;
@@ -469,33 +521,10 @@ fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> 
     let animated = description.nodes.iter().filter(|n| n.animated).count() as u64;
     add(animated, SLOTS * size_of::<Transform>() as u64);
     add(description.nodes.len() as u64, 96 + SLOTS);
-    let frames = reader.frames();
-    let chunks = reader.chunks();
-    add(
-        1,
-        frames.iter().map(|f| u64::from(f.size)).max().unwrap_or(0),
-    );
-    add(
-        1,
-        frames
-            .iter()
-            .map(|f| u64::from(f.raw_size))
-            .max()
-            .unwrap_or(0),
-    );
-    // While static data loads: one chunk, compressed and not.
-    add(
-        1,
-        chunks.iter().map(|c| u64::from(c.size)).max().unwrap_or(0),
-    );
-    add(
-        1,
-        chunks
-            .iter()
-            .map(|c| u64::from(c.raw_size))
-            .max()
-            .unwrap_or(0),
-    );
+    // One unit, and while static data loads one chunk, compressed and not.
+    let largest = |size: fn(&ChunkEntry) -> u32| reader.chunks().iter().map(size).max();
+    add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
+    add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));
     if memory > limits.max_memory {
         return Err(Error::limit(
             path,

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::fluid;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
-use crate::open::Reel;
+use crate::open::{FrameKind, Reel};
 use crate::statics::{Statics, spatial};
 use crate::words::Held;
 use bytemuck::Pod;
@@ -18,7 +18,6 @@ use meshreel_codec::record::{MeshRecord, Method, Semantic};
 use meshreel_codec::stream::{self, References};
 use meshreel_codec::transform;
 use meshreel_codec::word::Word;
-use meshreel_format::FrameKind;
 
 /// A few frame numbers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,17 +44,6 @@ impl std::ops::Deref for Frames {
     fn deref(&self) -> &[u32] {
         &self.list[..self.count]
     }
-}
-
-/// Where a unit lies in the file.
-#[derive(Debug, Clone, Copy)]
-#[allow(dead_code)] // Whoever reads for itself needs all of it.
-pub(crate) struct Stored {
-    pub offset: u64,
-    pub size: u32,
-    /// Bytes when decompressed.
-    pub raw_size: u32,
-    pub checksum: u64,
 }
 
 /// The units of a file: `0..count`.
@@ -90,19 +78,28 @@ impl Reel {
         needs
     }
 
-    pub(crate) fn unit_stored(&self, unit: usize) -> Stored {
-        let entry = &self.frames()[unit];
-        Stored {
-            offset: entry.offset,
-            size: entry.size,
-            raw_size: entry.raw_size,
-            checksum: entry.checksum,
-        }
-    }
-
     /// Reads a unit as it lies in the file, and compares its checksum. `out` is replaced; its memory is reused.
     pub(crate) fn read_unit(&self, unit: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        Ok(self.reader().read_frame(unit, out)?)
+        let chunk = self.unit_chunk(unit);
+        out.clear();
+        out.resize(chunk.size as usize, 0);
+        let read = self.reader().source().read_at(chunk.offset, out);
+        read.map_err(|e| Error::io(self.path(), "could not be read", e))?;
+        self.check_unit(unit, out)
+    }
+
+    /// Compares the checksum of a unit's bytes.
+    pub(crate) fn check_unit(&self, unit: usize, bytes: &[u8]) -> Result<(), Error> {
+        if meshreel_format::checksum(bytes) == self.unit_chunk(unit).checksum {
+            return Ok(());
+        }
+        let frame = self.unit_frames(unit).first().copied().unwrap_or(0);
+        let what = "the checksum does not match";
+        Err(Error::malformed(
+            self.path(),
+            what,
+            format!("frame {frame}"),
+        ))
     }
 
     /// Most units that one frame can wait for, itself included.
@@ -119,7 +116,7 @@ impl Reel {
 
     /// 64-bit words that decoding a unit needs for a while.
     pub(crate) fn scratch_words(&self, unit: usize) -> usize {
-        (self.unit_stored(unit).raw_size as usize).div_ceil(8)
+        (self.unit_chunk(unit).raw_size as usize).div_ceil(8)
     }
 }
 
@@ -237,7 +234,7 @@ impl<'a> Job<'a> {
         worker: &mut Worker,
         scratch: &'s mut [u64],
     ) -> Result<&'s [u8], Error> {
-        let size = self.reel.unit_stored(self.frame).raw_size as usize;
+        let size = self.reel.unit_chunk(self.frame).raw_size as usize;
         let raw = bytemuck::cast_slice_mut(scratch);
         let raw: &mut [u8] = raw.get_mut(..size).ok_or_else(|| {
             Error::misuse(format!("{size} bytes of scratch are needed to decompress"))

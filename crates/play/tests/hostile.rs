@@ -73,7 +73,7 @@ fn every_flipped_byte_gives_an_error_or_the_right_data() {
 /// Where a frame's bytes lie in the file.
 fn damage_frame(bytes: &mut [u8], frame: usize) {
     let reel = open(bytes.to_vec()).unwrap();
-    let entry = reel.frames()[frame];
+    let entry = *reel.frame_chunk(frame);
     bytes[entry.offset as usize + entry.size as usize / 2] ^= 0x10;
 }
 

@@ -4,11 +4,11 @@ use std::f32::consts::TAU;
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
+use meshreel::FrameKind;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Options, Silent, Tolerance, compile};
-use meshreel_format::FrameKind;
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology,
     Transform, Winding,
@@ -314,7 +314,9 @@ fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
             ..Options::default()
         };
         let reel = compiled(&scene, &options);
-        let kinds: Vec<FrameKind> = reel.frames().iter().map(|f| f.kind).collect();
+        let kinds: Vec<FrameKind> = (0..reel.frame_count())
+            .map(|f| reel.frame_kind(f))
+            .collect();
         let at: Vec<usize> = (0..24).filter(|&i| kinds[i] == FrameKind::Index).collect();
         assert_eq!((at[0], at[at.len() - 1]), (0, 23));
         assert!(at.windows(2).all(|w| w[1] - w[0] <= every), "{at:?}");

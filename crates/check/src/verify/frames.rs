@@ -10,7 +10,7 @@ use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
 use crate::verify::survey::{Survey, apply};
 use glam::DVec3;
-use meshreel::format::FrameKind;
+use meshreel::FrameKind;
 use meshreel::{FrameDecoder, MeshView, Reel};
 use meshreel_scene::{Error, Mesh, MeshId, sample, sample::World};
 use rayon::prelude::*;

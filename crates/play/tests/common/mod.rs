@@ -2,7 +2,8 @@
 //! [`Parts`] is a file before it is written, so that tests can damage any of it behind the checksums.
 #![allow(dead_code)]
 
-use meshreel::format::{FrameKind, Summary, Writer};
+use meshreel::FrameKind;
+use meshreel::format::{Summary, Writer};
 use meshreel::record::{
     self, CODEC_CLASSIC, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
     StreamRecord, Visibility,
@@ -54,7 +55,12 @@ impl Parts {
         }
         for (time, kind, raw) in &self.frames {
             let bytes = block(raw);
-            (writer.add_frame(*time, *kind, [0.0; 6], size(raw), &bytes)).unwrap();
+            let kind = match kind {
+                FrameKind::Index => kind::INDEX,
+                FrameKind::Between => kind::BETWEEN,
+            };
+            writer.add_chunk(kind, size(raw), &bytes).unwrap();
+            writer.add_frame(*time, [0.0; 6]).unwrap();
         }
         let summary = Summary {
             bounds: [0.0; 6],

@@ -5,7 +5,7 @@ use crate::cli::InfoArgs;
 use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
-use meshreel::format::FrameKind;
+use meshreel::FrameKind;
 use meshreel::record::{
     Description, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility,
 };
@@ -186,16 +186,15 @@ impl ReelInfo {
                 .collect(),
             meshes: mesh_infos(description, frames.len(), sizes.as_deref()),
             frame_table: wanted.frames.then(|| {
-                frames
-                    .iter()
+                (0..frames.len())
                     .map(|frame| FrameInfo {
-                        time: frame.time,
-                        kind: match frame.kind {
+                        time: reel.time(frame),
+                        kind: match reel.frame_kind(frame) {
                             FrameKind::Index => "index",
                             FrameKind::Between => "between",
                         },
-                        bytes: frame.size,
-                        raw_bytes: frame.raw_size,
+                        bytes: reel.frame_chunk(frame).size,
+                        raw_bytes: reel.frame_chunk(frame).raw_size,
                     })
                     .collect()
             }),
@@ -440,10 +439,8 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
 /// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they have to be
 /// decoded, so a large file is only measured when `--streams` asks for it.
 fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> {
-    let unpacked: u64 = reel
-        .frames()
-        .iter()
-        .map(|frame| u64::from(frame.raw_size))
+    let unpacked: u64 = (0..reel.frame_count())
+        .map(|frame| u64::from(reel.frame_chunk(frame).raw_size))
         .sum();
     if unpacked > MEASURED_BYTES && !wanted.streams {
         return Ok(None);

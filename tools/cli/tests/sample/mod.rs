@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use meshreel::{FrameKind, kind};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::parallelogram::{Table, build_table, derive_table, encode_table};
 use meshreel_codec::quantize::Axis;
@@ -12,7 +13,7 @@ use meshreel_codec::record::{
 use meshreel_codec::stream::{References, Spatial, encode_between, encode_index};
 use meshreel_codec::transform::{self, Transform};
 use meshreel_codec::{index, word::Word};
-use meshreel_format::{FrameKind, Summary, Writer};
+use meshreel_format::{Summary, Writer};
 
 const BOX: [f32; 6] = [-1.0, -1.0, 0.0, 1.0, 1.0, 2.0];
 
@@ -49,14 +50,12 @@ impl File {
     }
 
     fn frame(&mut self, time: f64, kind: FrameKind, content: &[u8]) {
-        let name = match kind {
-            FrameKind::Index => "an index frame",
-            FrameKind::Between => "a between frame",
+        let (name, kind) = match kind {
+            FrameKind::Index => ("an index frame", kind::INDEX),
+            FrameKind::Between => ("a between frame", kind::BETWEEN),
         };
-        let block = self.block(name, content);
-        self.writer
-            .add_frame(time, kind, BOX, content.len() as u32, &block)
-            .unwrap();
+        self.chunk(name, kind, content);
+        self.writer.add_frame(time, BOX).unwrap();
     }
 
     fn finish(self) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
