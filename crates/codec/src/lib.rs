@@ -18,6 +18,7 @@ pub mod quantize;
 pub mod record;
 pub mod residual;
 mod search;
+pub mod soft;
 pub mod source_map;
 pub mod stream;
 pub mod transform;
