@@ -29,7 +29,9 @@
 //! # }
 //! ```
 
+mod clock;
 mod decode;
+mod demand;
 mod error;
 mod fluid;
 mod frame;
@@ -38,10 +40,13 @@ mod matrix;
 mod mesh;
 mod open;
 mod statics;
+mod timeline;
 mod unit;
 mod words;
 
+pub use clock::{Clock, Command, Moved, Pace, Repeat};
 pub use decode::FrameDecoder;
+pub use demand::{Demand, Pair, SPANS, Span};
 pub use error::Error;
 pub use mesh::{MeshView, Range};
 pub use meshreel_codec::record;
@@ -49,4 +54,5 @@ pub use meshreel_codec::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;
 pub use meshreel_format as format;
 pub use open::{FrameKind, Limits, Reel, kind};
+pub use timeline::Timeline;
 pub use words::Levels;

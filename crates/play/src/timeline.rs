@@ -1,0 +1,194 @@
+//! When the frames of a file are, in whole numbers: what clocks walk on. One per file, shared by all instances.
+//!
+//! Time is counted in *flicks* of 1/705,600,000 s. Whole numbers of them make one frame at 24, 25, 30, 48, 50, 60, 90,
+//! 100, 120, 144 and 1000 frames per second and at the NTSC rates, so that the sum of many small steps is the large
+//! step exactly. The frame times of a file are rounded to flicks, which moves them by less than a nanosecond.
+//!
+//! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
+
+use crate::open::Reel;
+use std::sync::Arc;
+
+/// Flicks in a second.
+pub(crate) const PER_SECOND: i64 = 705_600_000;
+/// Longest time that counts, about 50 years: times beyond are cut to it, so that no sum of a few overflows.
+const LONGEST: i64 = 1 << 60;
+
+/// Seconds as flicks, rounded to nearest; NaN is 0, and what is longer than about 50 years is cut.
+pub(crate) fn flicks(seconds: f64) -> i64 {
+    // The conversion saturates, and gives 0 for NaN.
+    ((seconds * PER_SECOND as f64).round() as i64).clamp(-LONGEST, LONGEST)
+}
+
+/// Flicks as seconds.
+pub(crate) fn seconds(flicks: i64) -> f64 {
+    flicks as f64 / PER_SECOND as f64
+}
+
+/// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// Flicks from the first frame; never decreasing.
+    times: Arc<[i64]>,
+    /// Flicks from the first frame to its return; 0 where the file is no closed cycle.
+    period: i64,
+    /// Seconds of the first frame in the file.
+    start: f64,
+}
+
+impl Timeline {
+    /// Of frames at these times in seconds, finite and in order (others are moved to the time before), with the period
+    /// of a closed cycle or 0. A period that ends before the last frame counts as none.
+    pub fn new(times: impl IntoIterator<Item = f64>, period: f64) -> Timeline {
+        let (mut start, mut latest) = (None, 0);
+        let times: Arc<[i64]> = (times.into_iter())
+            .map(|time| {
+                let from = *start.get_or_insert(time);
+                latest = flicks(time - from).max(latest);
+                latest
+            })
+            .collect();
+        let period = flicks(period);
+        // Both are rounded, so that equal ends can differ by a flick.
+        let closes = period > 0 && period + 1 >= latest;
+        Timeline {
+            times,
+            period: if closes { period.max(latest) } else { 0 },
+            start: start.unwrap_or(0.0),
+        }
+    }
+
+    /// Of a file.
+    pub fn of(reel: &Reel) -> Timeline {
+        let times = reel.frames().iter().map(|frame| frame.time);
+        Timeline::new(times, reel.description().period)
+    }
+
+    /// Number of frames; can be 0.
+    pub fn frame_count(&self) -> usize {
+        self.times.len()
+    }
+    /// Seconds from the first frame to the last.
+    pub fn duration(&self) -> f64 {
+        seconds(self.last())
+    }
+    /// Seconds of a closed cycle, `None` where the file is none.
+    pub fn period(&self) -> Option<f64> {
+        (self.period > 0).then(|| seconds(self.period))
+    }
+    /// The first frame's time in the file. All positions are counted from there.
+    pub fn start(&self) -> f64 {
+        self.start
+    }
+    /// Seconds of a frame from the first one; of the last where there is no such frame.
+    pub fn time(&self, frame: usize) -> f64 {
+        seconds(self.at(frame))
+    }
+    /// The last frame at or before `position` seconds; the first where there is none.
+    pub fn frame_at(&self, position: f64) -> usize {
+        self.floor(flicks(position), 0)
+    }
+
+    /// Flicks of a frame, of the last where there is no such frame, 0 without frames.
+    pub(crate) fn at(&self, frame: usize) -> i64 {
+        let frame = frame.min(self.times.len().wrapping_sub(1));
+        self.times.get(frame).copied().unwrap_or(0)
+    }
+    pub(crate) fn last(&self) -> i64 {
+        self.times.last().copied().unwrap_or(0)
+    }
+    /// Flicks of a closed cycle, or 0.
+    pub(crate) fn cycle(&self) -> i64 {
+        self.period
+    }
+    pub(crate) fn times(&self) -> &[i64] {
+        &self.times
+    }
+
+    /// The last frame at or before `at`, the first where there is none. Near `hint` it is found by walking.
+    pub(crate) fn floor(&self, at: i64, hint: usize) -> usize {
+        const STEPS: usize = 4;
+        let times = &self.times[..];
+        let mut frame = hint.min(times.len().saturating_sub(1));
+        for _ in 0..STEPS {
+            if times.get(frame + 1).is_some_and(|&t| t <= at) {
+                frame += 1;
+            } else if frame > 0 && times[frame] > at {
+                frame -= 1;
+            } else {
+                return frame;
+            }
+        }
+        times.partition_point(|&t| t <= at).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn usual_rates_are_whole_numbers_of_flicks() {
+        for rate in [24, 25, 30, 48, 50, 60, 90, 100, 120, 144, 1000] {
+            assert_eq!(PER_SECOND % rate, 0, "{rate}");
+        }
+        assert_eq!(flicks(1001.0 / 30_000.0), 23_543_520);
+    }
+
+    #[test]
+    fn times_count_from_the_first_frame() {
+        let timeline = Timeline::new([2.0, 2.5, 4.0], 0.0);
+        assert_eq!(timeline.start(), 2.0);
+        assert_eq!(timeline.duration(), 2.0);
+        assert_eq!(timeline.time(1), 0.5);
+        assert_eq!(timeline.time(99), 2.0);
+        assert_eq!(timeline.period(), None);
+        let found = [-1.0, 0.0, 0.4, 0.5, 1.9, 2.0, 9.0, f64::NAN].map(|t| timeline.frame_at(t));
+        assert_eq!(found, [0, 0, 0, 1, 1, 2, 2, 0]);
+    }
+
+    #[test]
+    fn no_frame_and_one_frame() {
+        for times in [&[][..], &[7.0]] {
+            let timeline = Timeline::new(times.iter().copied(), 0.0);
+            assert_eq!(timeline.frame_count(), times.len());
+            assert_eq!(timeline.duration(), 0.0);
+            assert_eq!(timeline.frame_at(3.0), 0);
+            assert_eq!(timeline.time(0), 0.0);
+        }
+    }
+
+    #[test]
+    fn a_period_closes_after_the_last_frame_or_not_at_all() {
+        let period = |period| Timeline::new([0.0, 1.0, 2.0], period).period();
+        assert_eq!(period(0.0), None);
+        assert_eq!(period(1.9), None);
+        assert_eq!(period(f64::NAN), None);
+        assert_eq!(period(2.0), Some(2.0));
+        assert_eq!(period(3.0), Some(3.0));
+    }
+
+    #[test]
+    fn wild_times_are_put_in_order() {
+        let times = [1e300, f64::NAN, -1e300, f64::INFINITY];
+        let timeline = Timeline::new(times, 1e300);
+        assert!(timeline.times().is_sorted());
+        assert_eq!(timeline.frame_count(), 4);
+    }
+
+    proptest! {
+        #[test]
+        fn walking_finds_what_searching_finds(
+            mut times in prop::collection::vec(-1e3f64..1e3, 1..40),
+            at in -2e3f64..2e3,
+            hint in 0usize..50,
+        ) {
+            times.sort_by(f64::total_cmp);
+            let timeline = Timeline::new(times, 0.0);
+            let at = flicks(at);
+            let searched = timeline.times().partition_point(|&t| t <= at).saturating_sub(1);
+            prop_assert_eq!(timeline.floor(at, hint), searched);
+        }
+    }
+}
