@@ -60,7 +60,7 @@ impl Timeline {
 
     /// Of a file.
     pub fn of(reel: &Reel) -> Timeline {
-        let times = reel.frames().iter().map(|frame| frame.time);
+        let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
         Timeline::new(times, reel.description().period)
     }
 
