@@ -14,12 +14,9 @@
 //! ```
 
 use crate::demand::{Demand, Pair, Span};
-use crate::timeline::{Timeline, flicks, seconds};
+use crate::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, seconds};
 
-/// Bits of fraction of a position, and of a rate.
-const FRACTION: u32 = 32;
-/// Largest rate, and longest tick in seconds. Beyond they are cut, so that no product overflows.
-const FASTEST: f64 = 65536.0;
+/// Longest tick in seconds; a longer one is cut, so that no product overflows.
 const LONGEST_TICK: f64 = 1e6;
 
 /// What happens at the ends of what is played.
@@ -65,6 +62,9 @@ pub enum Command {
     /// Where `Stop`, `Reset` and the first `Play` put the position. Without it the beginning of the range or, played
     /// backwards, its end.
     StartAt(f64),
+    /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have passed already
+    /// and are made up for when it moves. Used up by that, not cut to the file.
+    Delay(f64),
     /// Seconds that must be there before playing starts, and before it goes on after a jump. 0: starts at once.
     PreRoll(f64),
     /// Streams from here on as well, so that a later jump finds its frames (C09).
@@ -113,6 +113,7 @@ struct Settings {
     /// Flicks.
     range: [i64; 2],
     start: Option<i64>,
+    delay: i64,
     pre_roll: i64,
     stream_at: Option<i64>,
     interpolate: bool,
@@ -188,6 +189,7 @@ impl Clock {
             repeat: Repeat::Once,
             range: [0, timeline.last()],
             start: None,
+            delay: 0,
             pre_roll: 0,
             stream_at: None,
             interpolate: true,
@@ -213,7 +215,7 @@ impl Clock {
     }
     /// Seconds from the first frame.
     pub fn position(&self) -> f64 {
-        self.position as f64 / (1i64 << FRACTION) as f64 / crate::timeline::PER_SECOND as f64
+        self.position as f64 / (1i64 << FRACTION) as f64 / PER_SECOND as f64
     }
     /// Played to the end, and not to be repeated. Where a sequence is replaced by its end state.
     pub fn ended(&self) -> bool {
@@ -230,6 +232,10 @@ impl Clock {
     /// Would play, but what the pre-roll asks for is not there yet.
     pub fn waiting(&self) -> bool {
         self.waiting
+    }
+    /// What happens at the ends.
+    pub fn repeat(&self) -> Repeat {
+        self.now.repeat
     }
     /// Seconds of animation per second that were asked for.
     pub fn rate(&self) -> f64 {
@@ -270,10 +276,7 @@ impl Clock {
             }
             Command::GoToFrame(frame) => self.target = Some(Target::At(self.timeline.at(frame))),
             Command::Rate(rate) if rate.is_nan() => {}
-            Command::Rate(rate) => {
-                let parts = rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64;
-                next.rate = parts.round() as i64;
-            }
+            Command::Rate(rate) => next.rate = rate_parts(rate),
             Command::Repeat(repeat) => next.repeat = repeat,
             Command::Range(from, to) => {
                 if let (Some(from), Some(to)) = (within(from), within(to)) {
@@ -288,6 +291,10 @@ impl Clock {
                 if let Some(at) = within(time) {
                     next.start = Some(at);
                 }
+            }
+            Command::Delay(time) if time.is_nan() => {}
+            Command::Delay(time) => {
+                next.delay = flicks(time.clamp(-LONGEST_TICK, LONGEST_TICK));
             }
             Command::PreRoll(time) if time.is_nan() => {}
             Command::PreRoll(time) => next.pre_roll = flicks(time).max(0),
@@ -348,7 +355,11 @@ impl Clock {
         let was_at_end = self.ended;
         self.waiting &= !self.filled;
         if self.now.state == State::Playing && !self.waiting {
-            let dt = flicks(dt.clamp(0.0, LONGEST_TICK));
+            let mut dt = flicks(dt.clamp(0.0, LONGEST_TICK));
+            let delayed = dt.min(self.now.delay);
+            dt -= delayed;
+            self.now.delay -= delayed;
+            self.next.delay = self.now.delay;
             self.step(i128::from(dt) * i128::from(self.now.rate), &mut moved);
         }
         self.ended = self.at_end();

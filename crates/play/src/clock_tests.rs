@@ -345,6 +345,18 @@ fn pre_roll_waits_until_enough_is_there() {
 }
 
 #[test]
+fn a_delay_passes_first() {
+    let timeline = tenths(11, 0.0);
+    let mut clock = clock(&timeline, &[Command::Delay(0.5), Command::Play]);
+    assert_eq!(clock.advance(0.25).position, 0.0);
+    assert_eq!(clock.advance(0.5).position, 0.25);
+    assert_eq!(clock.advance(0.25).position, 0.5);
+    clock.command(Command::Delay(-0.25));
+    assert_eq!(clock.advance(0.0).position, 0.75, "it began before");
+    assert_eq!(clock.advance(0.0).position, 0.75);
+}
+
+#[test]
 fn interpolation_can_be_switched_off() {
     let timeline = tenths(11, 0.0);
     let commands = [Command::Interpolate(false), Command::Play];
@@ -460,6 +472,7 @@ fn commands() -> impl Strategy<Value = Command> {
         (0usize..50, 0usize..50).prop_map(|(a, b)| Command::Frames(a, b)),
         time.clone().prop_map(Command::StartAt),
         prop_oneof![Just(0.0), 0.0f64..2.0].prop_map(Command::PreRoll),
+        time.clone().prop_map(Command::Delay),
         time.prop_map(Command::StreamAt),
         Just(Command::StreamHere),
         any::<bool>().prop_map(Command::Interpolate),

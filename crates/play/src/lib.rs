@@ -39,6 +39,8 @@ mod layout;
 mod matrix;
 mod mesh;
 mod open;
+pub mod rules;
+pub mod sequencer;
 mod statics;
 mod timeline;
 mod unit;

@@ -11,6 +11,10 @@ use std::sync::Arc;
 
 /// Flicks in a second.
 pub(crate) const PER_SECOND: i64 = 705_600_000;
+/// Bits of fraction of a rate, and of a position.
+pub(crate) const FRACTION: u32 = 32;
+/// Largest rate; beyond it is cut, so that no product overflows.
+const FASTEST: f64 = 65536.0;
 /// Longest time that counts, about 50 years: times beyond are cut to it, so that no sum of a few overflows.
 const LONGEST: i64 = 1 << 60;
 
@@ -23,6 +27,11 @@ pub(crate) fn flicks(seconds: f64) -> i64 {
 /// Flicks as seconds.
 pub(crate) fn seconds(flicks: i64) -> f64 {
     flicks as f64 / PER_SECOND as f64
+}
+
+/// A rate in parts of 2^-32, cut to ±65,536; NaN is 0.
+pub(crate) fn rate_parts(rate: f64) -> i64 {
+    (rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64).round() as i64
 }
 
 /// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share it.
