@@ -74,6 +74,10 @@ impl FrameDecoder {
         Ok(decoder)
     }
 
+    pub(crate) fn statics(&self) -> &Statics {
+        &self.statics
+    }
+
     /// The file.
     pub fn reel(&self) -> &Reel {
         &self.reel
@@ -143,7 +147,7 @@ impl FrameDecoder {
         MeshView::new(&self.reel, &self.statics, mesh, self.shown())
     }
 
-    fn shown(&self) -> Option<Frame<'_>> {
+    pub(crate) fn shown(&self) -> Option<Frame<'_>> {
         let (_, slot) = self.current?;
         Some(Frame {
             layout: self.reel.layout(),

@@ -161,7 +161,7 @@ impl<'a> MeshView<'a> {
         u32::from(self.record.streams[stream].bits)
     }
 
-    fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
+    pub(crate) fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
         self.find(semantic, set)
             .ok_or_else(|| Error::misuse(format!("mesh {} has no {name} {set}", self.record.path)))
     }

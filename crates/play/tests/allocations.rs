@@ -78,3 +78,49 @@ fn decoding_allocates_nothing() {
         }
     }
 }
+
+#[test]
+fn showing_allocates_nothing() {
+    use meshreel::{Attribute, Clock, Command, Format, FrameView, Repeat, Timeline, What};
+    let reel = open(sample(14, false).parts.write()).unwrap();
+    let mut decoders = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    let mut clock = Clock::new(&Timeline::of(&reel));
+    let attributes = [
+        (What::Position, Format::U16x4, 0),
+        (What::TangentFrame, Format::I16x4, 8),
+        (What::Uv(0), Format::F16x2, 16),
+        (What::Velocity, Format::F16x4, 20),
+    ]
+    .map(|(what, format, offset)| Attribute {
+        what,
+        format,
+        offset,
+    });
+    let vertices = decoders[0].mesh(0).vertex_count();
+    let mut bytes = vec![0; 28 * vertices];
+    let mut worlds = vec![[[0.0; 4]; 3]; reel.description().nodes.len()];
+    let (mut points, mut indices) = (
+        vec![0.0; 3 * vertices],
+        vec![0; reel.indices(0).unwrap().len()],
+    );
+    let before = ALLOCATIONS.get();
+    for repeat in [Repeat::Loop, Repeat::PingPong, Repeat::Cycle] {
+        clock.command(Command::Play);
+        clock.command(Command::Repeat(repeat));
+        for _ in 0..50 {
+            clock.advance(0.031);
+            let demand = clock.demand();
+            let pair = demand.now.unwrap();
+            let [first, second] = &mut decoders;
+            first.decode(pair.first as usize).unwrap();
+            second.decode(pair.second as usize).unwrap();
+            let view = FrameView::between(first, second, pair.blend, clock.pace()).unwrap();
+            view.worlds_into(&mut worlds).unwrap();
+            view.collision_into(1, &mut points, &mut indices).unwrap();
+            let mesh = view.mesh(1).unwrap();
+            mesh.write(&attributes, 28, 0..vertices, &mut bytes)
+                .unwrap();
+        }
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+}
