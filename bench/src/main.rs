@@ -5,6 +5,7 @@ mod baselines;
 mod compare;
 mod machine;
 mod sequences;
+mod soft;
 mod speed;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,8 @@ struct Arguments {
 enum Command {
     /// Bits per vertex and frame of the six sequences, beside the baselines.
     Sequences(sequences::Arguments),
+    /// Size, speed and error of the soft codec alone.
+    Soft(soft::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -28,6 +31,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     let result = match Arguments::parse().command {
         Command::Sequences(arguments) => sequences::run(&arguments),
+        Command::Soft(arguments) => soft::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

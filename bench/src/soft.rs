@@ -1,0 +1,295 @@
+//! `soft`: size, speed and error of the soft codec alone, on sequences given as NAME.obj and NAME.pc2.
+
+use anyhow::{Context, bail};
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::decode::{Static, Vector, Width, decode_unit};
+use meshreel_codec::soft::encode::{Encoder, Options, Refused, Source, Work};
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders with sequences, or paths of single ones (NAME.obj beside NAME.pc2).
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Only these sequences.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Tolerances, as parts of the diagonal of the whole sequence's box.
+    #[arg(long, value_delimiter = ',', default_values_t = [1e-3, 1e-4])]
+    tolerance: Vec<f64>,
+    /// How much work is spent on size, 1 to 9.
+    #[arg(long, value_delimiter = ',', default_values_t = [9])]
+    effort: Vec<u32>,
+    /// Keys from restart to restart.
+    #[arg(long, default_value_t = 4)]
+    restart: u32,
+    /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys and the
+    /// deepest frames are: `cubic,1.6,1`.
+    #[arg(long)]
+    choice: Option<String>,
+}
+
+/// Bytes that the container adds to each unit.
+const UNIT_OVERHEAD: usize = 16;
+
+/// A sequence in memory.
+struct Sequence {
+    name: String,
+    points: usize,
+    frames: u32,
+    triangles: Vec<u32>,
+    positions: Vec<[f32; 3]>,
+}
+
+impl Source for Sequence {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        let start = frame as usize * self.points;
+        out.copy_from_slice(&self.positions[start..start + self.points]);
+    }
+}
+
+/// False where an error is too large.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let choice = arguments.choice.as_deref().map(parse_choice).transpose()?;
+    println!(
+        "{:<16} {:>6} {:>2} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7} {:>9} {:>8} {:>8}  steps",
+        "sequence", "eps", "e", "bpvf", "static", "keys", "inner", "last", "over", "max err", "enc MB/s", "dec MB/s"
+    );
+    let mut good = true;
+    for path in find(arguments)? {
+        let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
+        for &tolerance in &arguments.tolerance {
+            for &effort in &arguments.effort {
+                let options = Options {
+                    effort,
+                    restart: arguments.restart,
+                    choice,
+                };
+                good &= match measure::<i16>(&sequence, tolerance, options) {
+                    Err(e) if e.is::<Refused>() => measure::<i32>(&sequence, tolerance, options),
+                    other => other,
+                }
+                .with_context(|| format!("{} at {tolerance}", sequence.name))?;
+            }
+        }
+    }
+    Ok(good)
+}
+
+fn parse_choice(text: &str) -> anyhow::Result<Choice> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [lattice, key, last] = parts[..] else {
+        bail!("a choice has three parts");
+    };
+    Ok(Choice {
+        lattice: match lattice {
+            "cubic" => Lattice::Cubic,
+            "centred" => Lattice::Centred,
+            _ => bail!("no such lattice: {lattice}"),
+        },
+        key: key.parse()?,
+        last: last.parse()?,
+    })
+}
+
+fn find(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for path in &arguments.paths {
+        if path.is_dir() {
+            let mut here: Vec<PathBuf> = std::fs::read_dir(path)?
+                .map(|entry| entry.map(|e| e.path()))
+                .collect::<Result<_, _>>()?;
+            here.sort();
+            out.extend(here.into_iter().filter(|p| {
+                p.extension().is_some_and(|e| e == "obj") && p.with_extension("pc2").is_file()
+            }));
+        } else {
+            out.push(path.with_extension("obj"));
+        }
+    }
+    let stem = |p: &Path| p.file_stem().map(|s| s.to_string_lossy().into_owned());
+    out.retain(|p| {
+        arguments.only.is_empty() || stem(p).is_some_and(|s| arguments.only.contains(&s))
+    });
+    if out.is_empty() {
+        bail!("no sequence was found");
+    }
+    Ok(out)
+}
+
+impl Sequence {
+    fn read(path: &Path) -> anyhow::Result<Sequence> {
+        let text = std::fs::read_to_string(path)?;
+        let mut triangles = Vec::new();
+        for line in text.lines().filter(|l| l.starts_with("f ")) {
+            let corner = |c: &str| -> anyhow::Result<u32> {
+                let number: u32 = c.split('/').next().unwrap_or("").parse()?;
+                number.checked_sub(1).context("corner 0")
+            };
+            let face: Vec<u32> =
+                line[2..].split_whitespace().map(corner).collect::<anyhow::Result<_>>()?;
+            for k in 2..face.len() {
+                triangles.extend([face[0], face[k - 1], face[k]]);
+            }
+        }
+        let cache = std::fs::read(path.with_extension("pc2"))?;
+        let number = |at: usize| -> anyhow::Result<u32> {
+            let bytes = cache.get(at..at + 4).context("a short point cache")?;
+            Ok(u32::from_le_bytes(bytes.try_into()?))
+        };
+        let (points, frames) = (number(16)? as usize, number(28)?);
+        let positions: Vec<[f32; 3]> = cache
+            .get(32..32 + 12 * points * frames as usize)
+            .context("a short point cache")?
+            .chunks_exact(12)
+            .map(|c| [0, 4, 8].map(|k| f32::from_le_bytes([c[k], c[k + 1], c[k + 2], c[k + 3]])))
+            .collect();
+        let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        Ok(Sequence {
+            name: name.unwrap_or_default(),
+            points,
+            frames,
+            triangles,
+            positions,
+        })
+    }
+
+    fn extent(&self, tolerance: f64) -> Extent {
+        let (mut low, mut high) = ([f32::MAX; 3], [f32::MIN; 3]);
+        for p in &self.positions {
+            for k in 0..3 {
+                low[k] = low[k].min(p[k]);
+                high[k] = high[k].max(p[k]);
+            }
+        }
+        let side = |k: usize| f64::from(high[k]) - f64::from(low[k]);
+        let diagonal = (side(0).powi(2) + side(1).powi(2) + side(2).powi(2)).sqrt();
+        Extent {
+            low,
+            high,
+            radius: tolerance * diagonal,
+            axes: 3,
+        }
+    }
+}
+
+/// A coded sequence: the static part, and the units by number.
+struct Coded {
+    fixed: Vec<u8>,
+    units: Vec<Vec<u8>>,
+    schedule: Schedule,
+    steps: String,
+}
+
+fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::Result<Coded> {
+    let mut work = Work::<W>::default();
+    let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
+    let encoder = Encoder::new(hierarchy, s.frames, extent, options, s, &mut work)?;
+    let schedule = *encoder.schedule();
+    let mut units = vec![Vec::new(); schedule.units() as usize];
+    let mut keys: Vec<Vec<Vector<W>>> = vec![Vec::new(); schedule.keys() as usize];
+    for segment in 0..schedule.segments() {
+        encoder.segment(segment, &mut work, &mut |key, bytes, frame| {
+            units[schedule.number(Unit::Key(key)) as usize] = bytes;
+            keys[key as usize] = frame.to_vec();
+        })?;
+    }
+    for group in 0..schedule.groups() {
+        let key = |frame: u32| match schedule.key_of(frame) {
+            Some(k) => &keys[k as usize][..],
+            None => &[],
+        };
+        let [inner, last] = encoder.group(group, &key, &mut work)?;
+        units[schedule.number(Unit::Inner(group)) as usize] = inner;
+        units[schedule.number(Unit::Last(group)) as usize] = last;
+    }
+    let grid = encoder.grid();
+    Ok(Coded {
+        fixed: encoder.static_bytes().to_vec(),
+        units,
+        schedule,
+        steps: format!("{:?} {} tables of {}", grid.steps, encoder.tables().0, encoder.tables().1),
+    })
+}
+
+fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options) -> anyhow::Result<bool> {
+    let extent = s.extent(tolerance);
+    let start = Instant::now();
+    let coded = encode::<W>(s, extent, options)?;
+    let encoding = start.elapsed().as_secs_f64();
+
+    let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
+    let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
+    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
+    let mut scratch = vec![[W::default(); 4]; s.points];
+    let mut decoding = 0.0;
+    let schedule = coded.schedule;
+    let mut numbers: Vec<u32> = (0..schedule.units()).collect();
+    numbers.sort_by_key(|&n| !matches!(schedule.unit(n), Unit::Key(_)));
+    for number in numbers {
+        let unit = schedule.unit(number);
+        let list = schedule.frames_of(unit);
+        let mut out: Vec<Vec<Vector<W>>> =
+            list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
+        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
+        let bytes = &coded.units[number as usize];
+        let start = Instant::now();
+        decode_unit(&fixed, &schedule, unit, bytes, &reference, &mut slices, &mut scratch)
+            .with_context(|| format!("{unit:?}"))?;
+        decoding += start.elapsed().as_secs_f64();
+        for (&f, o) in list.iter().zip(out) {
+            frames[f as usize] = o;
+        }
+    }
+
+    let mut worst = 0.0f64;
+    for (f, frame) in frames.iter().enumerate() {
+        for (new, rec) in frame.iter().enumerate() {
+            let point = fixed.hierarchy.order[new] as usize;
+            let source = s.positions[f * s.points + point];
+            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
+            let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
+            worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        }
+    }
+    let error = worst.sqrt() / extent.radius;
+
+    let values = s.points as f64 * f64::from(s.frames);
+    let bits = |bytes: usize| 8.0 * bytes as f64 / values;
+    let kind = |wanted: fn(Unit) -> bool| -> usize {
+        let numbers = (0..schedule.units()).filter(|&n| wanted(schedule.unit(n)));
+        numbers.map(|n| coded.units[n as usize].len()).sum()
+    };
+    let over = UNIT_OVERHEAD * coded.units.iter().filter(|u| !u.is_empty()).count();
+    let parts = [
+        coded.fixed.len(),
+        kind(|u| matches!(u, Unit::Key(_))),
+        kind(|u| matches!(u, Unit::Inner(_))),
+        kind(|u| matches!(u, Unit::Last(_))),
+        over,
+    ];
+    let ok = error <= 1.0;
+    println!(
+        "{:<16} {:>6} {:>2} {:>7.4} {:>8.4} {:>7.4} {:>7.4} {:>7.4} {:>7.4} {:>9.6} {:>8.1} {:>8.1}  {}{}",
+        s.name,
+        format!("{tolerance:.0e}"),
+        options.effort,
+        bits(parts.iter().sum()),
+        bits(parts[0]),
+        bits(parts[1]),
+        bits(parts[2]),
+        bits(parts[3]),
+        bits(parts[4]),
+        error,
+        12e-6 * values / encoding,
+        12e-6 * values / decoding,
+        coded.steps,
+        if ok { "" } else { "   ERROR TOO LARGE" }
+    );
+    Ok(ok)
+}

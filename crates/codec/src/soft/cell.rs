@@ -1,0 +1,73 @@
+//! The integers that positions are kept in: i16, or i32 where a box is too large for its tolerance.
+//!
+//! All arithmetic wraps at the width of the cell, so that encoder and decoder agree whatever the content.
+
+/// A component of a decoded vector, in units of the mesh. Everything is two's complement and wraps.
+pub trait Cell:
+    Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static
+{
+    /// Bits of a component; an escaped component takes as many in the file.
+    const BITS: u32;
+    /// Largest absolute value that a coordinate may have.
+    const REACH: i32;
+    /// Low bits of `value`.
+    fn wrap(value: i32) -> Self;
+    /// The value.
+    fn get(self) -> i32;
+    /// Sum that wraps.
+    fn plus(self, other: Self) -> Self;
+    /// `(Σ c·r + 128) >> 8`.
+    fn blend(references: [Self; 4], coefficients: [i16; 4]) -> Self;
+    /// `((Σ w·n >> 6)·ρ + 512) >> 10`.
+    fn weigh(neighbours: [Self; 4], weights: [i16; 4], rho: i32) -> Self;
+}
+
+macro_rules! cell {
+    ($($t:ty, $wide:ty, $reach:expr;)*) => {$(
+        impl Cell for $t {
+            const BITS: u32 = <$t>::BITS;
+            const REACH: i32 = $reach;
+            #[inline(always)]
+            fn wrap(value: i32) -> Self { value as $t }
+            #[inline(always)]
+            fn get(self) -> i32 { self as i32 }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
+            #[inline(always)]
+            fn blend(r: [Self; 4], c: [i16; 4]) -> Self {
+                let term = |k: usize| (c[k] as $wide).wrapping_mul(r[k] as $wide);
+                let sum = term(0).wrapping_add(term(1)).wrapping_add(term(2)).wrapping_add(term(3));
+                (sum.wrapping_add(128) >> 8) as $t
+            }
+            #[inline(always)]
+            fn weigh(n: [Self; 4], w: [i16; 4], rho: i32) -> Self {
+                let term = |k: usize| (w[k] as $wide).wrapping_mul(n[k] as $wide);
+                let sum = term(0).wrapping_add(term(1)).wrapping_add(term(2)).wrapping_add(term(3));
+                ((sum >> 6).wrapping_mul(rho as $wide).wrapping_add(512) >> 10) as $t
+            }
+        }
+    )*};
+}
+cell! {
+    i16, i32, 31_000;
+    i32, i64, (1 << 24) - 4096;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_and_wraps() {
+        assert_eq!(i16::blend([10, 20, 0, 0], [128, 128, 0, 0]), 15);
+        assert_eq!(i16::blend([10, 21, 0, 0], [128, 128, 0, 0]), 16);
+        assert_eq!(i16::blend([-10, -21, 0, 0], [128, 128, 0, 0]), -15);
+        assert_eq!(i32::blend([1 << 30, 1 << 30, 0, 0], [256, 256, 0, 0]), i32::MIN);
+        assert_eq!(i16::blend([i16::MIN; 4], [i16::MIN; 4]), 0);
+        assert_eq!(i16::weigh([100, 50, 0, 0], [2048, 2048, 0, 0], 16), 75);
+        assert_eq!(i16::weigh([100, 50, 0, 0], [2048, 2048, 0, 0], 8), 38);
+        assert_eq!(i32::weigh([100, 50, 0, 0], [2048, 2048, 0, 0], 4), 19);
+        let _ = i16::weigh([i16::MIN; 4], [i16::MIN; 4], 16);
+        assert_eq!(i16::wrap(70_000), 4464);
+    }
+}

@@ -1,0 +1,492 @@
+//! The decoder, plain: the meaning of every byte, and the oracle of the fast ones.
+//!
+//! **Static part**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `flags` | bit 0: cells are i32 · others 0 |
+//! | 4 | `unit` | f32, length of a unit |
+//! | 12 | `centre` | 3 × f32 |
+//! | varint × 6 | `steps` | units of a half step by layer, 1 … 65535 |
+//! | varint | `size` | bytes of the tables |
+//! | `size` | `tables` | see [`super::tables`] |
+//! | rest | `frame 0` | a unit of one frame without references |
+//!
+//! **Unit**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `kind` | bits 0–1: 0 = all residuals are zero, 1 = tokens · bits 2–4: log₂ of the number of lanes, 0 … 4 · others 0 |
+//! | … | `heads` | bits, lowest first, padded with zeros to a byte: per frame the coefficients of its references but the first, then ρ of each level but 0 |
+//! | varint | `words` | number of 16-bit words (tokens only, as all that follows) |
+//! | 4 × lanes | `states` | first states of the lanes |
+//! | 2 × words | | what the lanes take |
+//! | rest | `raw` | raw bits of the vertices |
+//!
+//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the others.
+//! ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters. Frame 0 has neither.
+//!
+//! **Frame**, for the vertices of a level, 16 at a time; the lane of a vertex is its place in the level modulo lanes:
+//!
+//! ```text
+//! T      = (Σ c_r · rec_r[v] + 128) >> 8
+//! p      = ((Σ W_i · inn[n_i] >> 6) · 4ρ + 512) >> 10                     level 0: 0
+//! k      = context of (magnitudes of inn[n_i], of rec_0[v], rec_1[v])
+//! q      = token and raw bits of v
+//! inn[v] = p + S·q            rec[v] = T + inn[v]           magnitude of both: |q|
+//! ```
+//!
+//! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
+
+use super::cell::Cell;
+use super::hierarchy::Hierarchy;
+use super::lattice::Grid;
+use super::rans::{self, LANES, Slots};
+use super::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
+use super::tables::{self, CONTEXTS, LAYERS, NEAR, Tables};
+use super::token::{self, BitReader, ESCAPE, RAW_BITS};
+use super::weights;
+use crate::Corrupt;
+use crate::bytes::Cursor;
+
+/// A decoded vector: x, y, z and the magnitude of its residual.
+pub type Vector<W> = [W; 4];
+
+/// Frame 0 in one of the two widths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum First {
+    Narrow(Vec<Vector<i16>>),
+    Wide(Vec<Vector<i32>>),
+}
+
+/// What all units of a mesh need; made once.
+#[derive(Debug, Clone)]
+pub struct Static {
+    pub grid: Grid,
+    pub hierarchy: Hierarchy,
+    /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with weight 0.
+    pub neighbours: Vec<[u32; 4]>,
+    /// In 1/4096.
+    pub weights: Vec<[i16; 4]>,
+    /// Table by context.
+    pub map: [u8; CONTEXTS],
+    pub slots: Vec<Slots>,
+    pub first: First,
+}
+
+/// Cells that a decoder can choose between at run time.
+pub trait Width: Cell {
+    /// Frame 0, if it has this width.
+    fn first(s: &Static) -> Option<&[Vector<Self>]>;
+}
+
+impl Width for i16 {
+    fn first(s: &Static) -> Option<&[Vector<i16>]> {
+        match &s.first {
+            First::Narrow(f) => Some(f),
+            First::Wide(_) => None,
+        }
+    }
+}
+
+impl Width for i32 {
+    fn first(s: &Static) -> Option<&[Vector<i32>]> {
+        match &s.first {
+            First::Narrow(_) => None,
+            First::Wide(f) => Some(f),
+        }
+    }
+}
+
+/// Flag of the static part: cells are i32.
+pub(super) const WIDE: u8 = 1;
+
+impl Static {
+    /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0 before it was
+    /// coded, in the hierarchy's order. Memory: about 60 bytes per point, and at most half a megabyte of tables.
+    pub fn decode(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+    ) -> Result<Static, Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let flags = c.u8()?;
+        if flags & !WIDE != 0 {
+            return Err(Corrupt("static part: unknown flags"));
+        }
+        let grid = Grid {
+            unit: c.f32()?,
+            centre: [c.f32()?, c.f32()?, c.f32()?],
+            steps: {
+                let mut steps = [0; LAYERS];
+                for s in &mut steps {
+                    *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
+                }
+                steps
+            },
+        };
+        if !(grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite())) {
+            return Err(Corrupt("static part: not a number"));
+        }
+        let size = c.varint()? as usize;
+        let tables = Tables::decode(c.take(size)?)?;
+        let mut out = Static {
+            grid,
+            neighbours: Vec::new(),
+            weights: Vec::new(),
+            map: tables.map,
+            slots: tables.slots(),
+            first: First::Narrow(Vec::new()),
+            hierarchy,
+        };
+        let rest = c.take(c.left())?;
+        if outside.is_some_and(|o| o.len() != out.points()) {
+            return Err(Corrupt("static part: another number of points outside"));
+        }
+        if flags & WIDE == 0 {
+            let first = first_frame::<i16>(&out, rest)?;
+            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
+            out.first = First::Narrow(first);
+        } else {
+            let first = first_frame::<i32>(&out, rest)?;
+            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
+            out.first = First::Wide(first);
+        }
+        Ok(out)
+    }
+
+    /// Number of points.
+    pub fn points(&self) -> usize {
+        self.hierarchy.order.len()
+    }
+}
+
+/// Neighbours and weights from frame 0, missing neighbours filled.
+pub(super) fn solve<W: Cell>(
+    hierarchy: &Hierarchy,
+    first: &[Vector<W>],
+    outside: Option<&[[i32; 3]]>,
+) -> (Vec<[u32; 4]>, Vec<[i16; 4]>) {
+    let position = |v: usize| {
+        let base = outside.map_or([0; 3], |o| o[v]);
+        [0, 1, 2].map(|k| W::wrap(base[k]).plus(first[v][k]).get())
+    };
+    let positions: Vec<[i32; 3]> = (0..first.len()).map(position).collect();
+    let mut solved = weights::solve(hierarchy, &positions);
+    for (v, near) in solved.neighbours.iter_mut().enumerate() {
+        let count = hierarchy.ring_of(v).len();
+        for k in count.min(4)..4 {
+            near[k] = near[0];
+        }
+    }
+    (solved.neighbours, solved.weights)
+}
+
+/// Mean of a ring, rounded to nearest.
+pub(super) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
+    let count = ring.len().max(1) as i64;
+    [0, 1, 2].map(|k| {
+        let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
+        W::wrap((2 * sum + count).div_euclid(2 * count) as i32)
+    })
+}
+
+/// The magnitudes that frame 0 takes its context from.
+pub(super) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> usize {
+    if ring.is_empty() {
+        return tables::context(0, NEAR - 1, 0);
+    }
+    let four = ring.iter().cycle().take(4);
+    let sum = four.map(|&n| frame[n as usize][3].get()).sum();
+    tables::context(0, tables::near(sum), 0)
+}
+
+fn first_frame<W: Cell>(s: &Static, bytes: &[u8]) -> Result<Vec<Vector<W>>, Corrupt> {
+    let mut body = Body::new(bytes, |_| Ok(()))?;
+    let mut out: Vec<Vector<W>> = vec![[W::default(); 4]; s.points()];
+    let step = i32::from(s.grid.steps[0]);
+    for level in 0..s.hierarchy.levels() {
+        for (at, v) in s.hierarchy.level(level).enumerate() {
+            let ring = s.hierarchy.ring_of(v);
+            let p = match (ring.is_empty(), v) {
+                (false, _) => ring_mean(ring, &out),
+                (true, 0) => [W::default(); 3],
+                (true, _) => [0, 1, 2].map(|k| out[v - 1][k]),
+            };
+            let q = body.vertex::<W>(s, at, || ring_context(ring, &out));
+            out[v] = add(p, q, step);
+        }
+    }
+    body.finish()?;
+    Ok(out)
+}
+
+/// `p + S·q`, with the magnitude of q.
+#[inline(always)]
+pub(super) fn add<W: Cell>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
+    let axis = |k: usize| p[k].plus(W::wrap(q[k].wrapping_mul(step)));
+    [axis(0), axis(1), axis(2), W::wrap(token::magnitude(q))]
+}
+
+/// Coefficients of a frame's references, and ρ by level in quarters.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    pub coefficients: [i16; REFERENCES],
+    /// By level; level 0 has none.
+    pub rho: [u8; MAX_LEVELS],
+}
+
+/// Most levels of a hierarchy.
+pub const MAX_LEVELS: usize = 128;
+/// ρ before the first level, in quarters.
+pub(super) const FIRST_RHO: u8 = 4;
+/// Order of the coefficients' Exp-Golomb code.
+pub(super) const ORDER: u32 = 4;
+/// Largest coefficient.
+pub(super) const MAX_COEFFICIENT: i32 = 8191;
+
+impl Head {
+    const EMPTY: Head = Head {
+        coefficients: [0; REFERENCES],
+        rho: [0; MAX_LEVELS],
+    };
+
+    fn read(r: &mut BitReader, references: usize, levels: usize) -> Result<Head, Corrupt> {
+        let mut head = Head::EMPTY;
+        let mut first = 256;
+        for k in 1..references.min(REFERENCES) {
+            let zeros = r.peek().trailing_zeros();
+            if zeros > 12 {
+                return Err(Corrupt("unit: coefficient too large"));
+            }
+            r.skip(zeros + 1);
+            let value = ((1 << zeros) - 1 << ORDER) + r.take(zeros + ORDER);
+            let value = (value >> 1) as i32 ^ -((value & 1) as i32);
+            if value.abs() > MAX_COEFFICIENT {
+                return Err(Corrupt("unit: coefficient too large"));
+            }
+            head.coefficients[k] = value as i16;
+            first -= value;
+        }
+        head.coefficients[0] = first as i16;
+        let mut rho = FIRST_RHO;
+        for level in 1..levels {
+            if r.take(1) == 0 {
+                rho = r.take(3) as u8;
+                if rho > 4 {
+                    return Err(Corrupt("unit: part too large"));
+                }
+            }
+            head.rho[level] = rho;
+        }
+        Ok(head)
+    }
+}
+
+/// Where the residuals of a unit come from.
+pub(super) struct Body<'a> {
+    source: Option<Tokens<'a>>,
+}
+
+struct Tokens<'a> {
+    lanes: usize,
+    rans: rans::Decoder<'a>,
+    raw: BitReader<'a>,
+}
+
+impl<'a> Body<'a> {
+    /// Splits a unit. `heads` reads what stands before the residuals.
+    fn new(
+        bytes: &'a [u8],
+        heads: impl FnOnce(&mut BitReader<'a>) -> Result<(), Corrupt>,
+    ) -> Result<Body<'a>, Corrupt> {
+        let mut c = Cursor::new(bytes);
+        let kind = c.u8()?;
+        let rest = c.take(c.left())?;
+        let mut bits = BitReader::new(rest);
+        heads(&mut bits)?;
+        let used = bits.used().ok_or(Corrupt("unit: ends in its heads"))?;
+        let mut c = Cursor::new(&rest[used..]);
+        match (kind & 3, kind >> 2) {
+            (0, 0) => match c.left() {
+                0 => Ok(Body { source: None }),
+                _ => Err(Corrupt("unit: bytes left over")),
+            },
+            (1, log) if log <= 4 => {
+                let lanes = 1 << log;
+                let words = c.varint()? as usize;
+                let mut states = [0; LANES];
+                for state in &mut states[..lanes] {
+                    *state = u32::from_le_bytes(c.array()?);
+                }
+                let size = words.checked_mul(2).ok_or(Corrupt("unit: too many words"))?;
+                let words = c.take(size)?;
+                Ok(Body {
+                    source: Some(Tokens {
+                        lanes,
+                        rans: rans::Decoder {
+                            states,
+                            words,
+                            next: 0,
+                        },
+                        raw: BitReader::new(c.take(c.left())?),
+                    }),
+                })
+            }
+            _ => Err(Corrupt("unit: unknown kind")),
+        }
+    }
+
+    /// Residual of the vertex at place `at` of its level.
+    #[inline(always)]
+    fn vertex<W: Cell>(
+        &mut self,
+        s: &Static,
+        at: usize,
+        context: impl FnOnce() -> usize,
+    ) -> [i32; 3] {
+        let Some(t) = &mut self.source else {
+            return [0; 3];
+        };
+        let context = context();
+        let slots = &s.slots[usize::from(s.map[context])];
+        let k = tables::shift(context / tables::PAST % NEAR);
+        let token = t.rans.token(at & (t.lanes - 1), slots);
+        if token == ESCAPE {
+            return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
+        }
+        let q = token::join(token, t.raw.peek(), k);
+        t.raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
+        q
+    }
+
+    fn finish(&self) -> Result<(), Corrupt> {
+        match &self.source {
+            Some(t) if !(t.rans.finished(t.lanes) && t.raw.finished()) => {
+                Err(Corrupt("unit: its residuals do not end where it does"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are points.
+///
+/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` is as long as a frame. Nothing is allocated.
+/// Key 0 has no bytes: it is copied. After an error `out` holds anything.
+pub fn decode_unit<'r, W: Width>(
+    s: &Static,
+    schedule: &Schedule,
+    unit: Unit,
+    bytes: &[u8],
+    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
+    out: &mut [&mut [Vector<W>]],
+    scratch: &mut [Vector<W>],
+) -> Result<(), Corrupt> {
+    let frames = schedule.frames_of(unit);
+    let points = s.points();
+    let first = W::first(s).ok_or(Corrupt("unit: cells of another width"))?;
+    if frames.len() != out.len() || out.iter().any(|o| o.len() != points) || scratch.len() != points {
+        return Err(Corrupt("unit: buffers of another size"));
+    }
+    if s.hierarchy.levels() > MAX_LEVELS {
+        return Err(Corrupt("unit: too many levels"));
+    }
+    if frames.is_empty() || unit == Unit::Key(0) {
+        out.iter_mut().for_each(|o| o.copy_from_slice(first));
+        return match bytes {
+            [] => Ok(()),
+            _ => Err(Corrupt("unit: bytes left over")),
+        };
+    }
+    let mut heads = [Head::EMPTY; UNIT_FRAMES];
+    let mut body = Body::new(bytes, |bits| {
+        for (head, &frame) in heads.iter_mut().zip(frames.iter()) {
+            let count = schedule.references(frame).len();
+            *head = Head::read(bits, count, s.hierarchy.levels())?;
+        }
+        Ok(())
+    })?;
+    for (at, &frame) in frames.iter().enumerate() {
+        let (before, rest) = out.split_at_mut(at);
+        let before: &[&mut [Vector<W>]] = before;
+        let references = schedule.references(frame);
+        let mut slices: [&[Vector<W>]; REFERENCES] = [first; REFERENCES];
+        for (k, slice) in slices.iter_mut().enumerate() {
+            // References that a frame lacks have coefficient 0.
+            let number = references[if k < references.len() { k } else { 0 }];
+            let inside = frames[..at].iter().position(|&f| f == number);
+            *slice = match inside {
+                Some(i) => &*before[i],
+                None if number == 0 => first,
+                None => reference(number).ok_or(Corrupt("unit: a frame it needs is missing"))?,
+            };
+            if slice.len() != points {
+                return Err(Corrupt("unit: buffers of another size"));
+            }
+        }
+        let layer = layer(schedule, frame);
+        decode_frame(s, layer, &heads[at], slices, &mut body, rest[0], scratch);
+    }
+    body.finish()
+}
+
+/// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.
+pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
+    match frame {
+        0 => 0,
+        _ => (1 + schedule.depth(frame) as usize).min(LAYERS - 1),
+    }
+}
+
+/// Temporal prediction of a whole frame; the fourth component is not used.
+pub(super) fn blend<W: Cell>(
+    references: [&[Vector<W>]; REFERENCES],
+    coefficients: [i16; REFERENCES],
+    out: &mut [Vector<W>],
+) {
+    let [a, b, c, d] = references.map(|r| r.as_flattened());
+    let out = out.as_flattened_mut();
+    let n = out.len();
+    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+    for i in 0..n {
+        out[i] = W::blend([a[i], b[i], c[i], d[i]], coefficients);
+    }
+}
+
+fn decode_frame<W: Cell>(
+    s: &Static,
+    layer: usize,
+    head: &Head,
+    references: [&[Vector<W>]; REFERENCES],
+    body: &mut Body,
+    out: &mut [Vector<W>],
+    innovation: &mut [Vector<W>],
+) {
+    blend(references, head.coefficients, out);
+    let step = i32::from(s.grid.steps[layer]);
+    let [r0, r1, ..] = references;
+    for level in 0..s.hierarchy.levels() {
+        let rho = 4 * i32::from(head.rho[level]);
+        for (at, v) in s.hierarchy.level(level).enumerate() {
+            let past = r0[v][3].get().max(r1[v][3].get());
+            let (p, sum) = if level == 0 {
+                ([W::default(); 3], past.wrapping_mul(4))
+            } else {
+                let near = s.neighbours[v].map(|n| innovation[n as usize]);
+                let axis = |k: usize| W::weigh(near.map(|n| n[k]), s.weights[v], rho);
+                let sum = near.iter().map(|n| n[3].get()).sum();
+                ([axis(0), axis(1), axis(2)], sum)
+            };
+            let q = body.vertex::<W>(s, at, || {
+                tables::context(layer, tables::near(sum), tables::past(past))
+            });
+            let inn = add(p, q, step);
+            innovation[v] = inn;
+            for k in 0..3 {
+                out[v][k] = out[v][k].plus(inn[k]);
+            }
+            out[v][3] = inn[3];
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Which frames refer to which, and in what units they are stored. Pure arithmetic: nothing is kept but three numbers.
+//!
+//! Every 16th frame and the last one are **keys**. The frames between two keys are a **group**; they are split in the
+//! middle again and again (dyadic), decoded breadth first:
+//!
+//! ```text
+//! frame   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15  16
+//! depth   K   4   3   4   2   4   3   4   1   4   3   4   2   4   3   4   K
+//! ```
+//!
+//! A frame between a and b refers to a, b, and to the nearest frames beyond them that are decoded before it: frames of
+//! its group of smaller depth, or the keys on either side of the group's own two. So the frames of one depth do not
+//! need each other, and a group needs four keys and nothing else.
+//!
+//! Key i refers to keys i−1, i−2 and 0; every `restart`-th key to key 0 alone, which is always in memory. A seek
+//! therefore decodes at most `restart + 3` keys.
+//!
+//! What is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest frames; the deepest frames
+//! of a group. Leaving out the last kind halves the frame rate.
+//!
+//! Credit: hierarchical B pictures, Schwarz, Marpe, Wiegand, "Analysis of hierarchical B pictures and MCTF", 2006.
+
+/// Frames from key to key. Part of the format.
+pub const INTERVAL: u32 = 16;
+/// Most frames of a unit.
+pub const UNIT_FRAMES: usize = 8;
+/// Most frames that a frame refers to.
+pub const REFERENCES: usize = 4;
+/// Depth of the deepest frames; keys have depth 0.
+pub const DEPTHS: u32 = 4;
+
+/// The frames of an animation, and how they hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    frames: u32,
+    keys: u32,
+    restart: u32,
+}
+
+/// What is stored, read, checked and decoded as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// A key. Key 0 is stored with the static part and has no bytes here.
+    Key(u32),
+    /// The frames of a group but the deepest.
+    Inner(u32),
+    /// The deepest frames of a group; no other frame refers to them.
+    Last(u32),
+}
+
+/// A few frame numbers, by value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Frames {
+    list: [u32; 12],
+    count: u8,
+}
+
+impl Frames {
+    fn push(&mut self, frame: u32) {
+        if !self.contains(&frame) {
+            self.list[usize::from(self.count)] = frame;
+            self.count += 1;
+        }
+    }
+}
+
+impl std::ops::Deref for Frames {
+    type Target = [u32];
+    fn deref(&self) -> &[u32] {
+        &self.list[..usize::from(self.count)]
+    }
+}
+
+impl Schedule {
+    /// `restart`: every how many keys one refers to key 0 alone, at least 1.
+    pub fn new(frames: u32, restart: u32) -> Schedule {
+        let keys = match frames {
+            0 => 0,
+            _ => (frames - 1).div_ceil(INTERVAL) + 1,
+        };
+        Schedule {
+            frames,
+            keys,
+            restart: restart.max(1),
+        }
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    /// Number of keys.
+    pub fn keys(&self) -> u32 {
+        self.keys
+    }
+
+    /// Number of groups, one less than keys. Two keys that follow each other have an empty group between them.
+    pub fn groups(&self) -> u32 {
+        self.keys.saturating_sub(1)
+    }
+
+    /// Every how many keys one refers to key 0 alone.
+    pub fn restart(&self) -> u32 {
+        self.restart
+    }
+
+    /// Number of segments of keys, which can be coded independently of each other.
+    pub fn segments(&self) -> u32 {
+        self.keys.div_ceil(self.restart)
+    }
+
+    /// The keys of a segment.
+    pub fn segment(&self, segment: u32) -> std::ops::Range<u32> {
+        let end = |s: u32| s.saturating_mul(self.restart).min(self.keys);
+        end(segment)..end(segment.saturating_add(1))
+    }
+
+    /// Frame of a key.
+    pub fn key_frame(&self, key: u32) -> u32 {
+        (key.saturating_mul(INTERVAL)).min(self.frames.saturating_sub(1))
+    }
+
+    /// The key that is this frame.
+    pub fn key_of(&self, frame: u32) -> Option<u32> {
+        if frame >= self.frames {
+            return None;
+        }
+        let last = frame + 1 == self.frames;
+        match frame % INTERVAL {
+            0 => Some(frame / INTERVAL),
+            _ => last.then(|| self.keys - 1),
+        }
+    }
+
+    /// The group that a frame lies in; keys count to the group that begins with them.
+    pub fn group_of(&self, frame: u32) -> u32 {
+        frame / INTERVAL
+    }
+
+    /// Number of unit numbers, see [`Schedule::number`]. Some of them have no frames.
+    pub fn units(&self) -> u32 {
+        3 * self.keys
+    }
+
+    /// Units are numbered in an order in which they can be decoded: a unit needs only smaller numbers, but for the
+    /// look-ahead keys: group g needs keys up to g + 2.
+    pub fn number(&self, unit: Unit) -> u32 {
+        match unit {
+            Unit::Key(i) => 3 * i,
+            Unit::Inner(g) => 3 * g + 1,
+            Unit::Last(g) => 3 * g + 2,
+        }
+    }
+
+    /// Inverse of [`Schedule::number`].
+    pub fn unit(&self, number: u32) -> Unit {
+        match number % 3 {
+            0 => Unit::Key(number / 3),
+            1 => Unit::Inner(number / 3),
+            _ => Unit::Last(number / 3),
+        }
+    }
+
+    /// The unit that holds a frame. Frame 0 is key 0.
+    pub fn unit_of(&self, frame: u32) -> Unit {
+        if let Some(key) = self.key_of(frame) {
+            return Unit::Key(key);
+        }
+        let group = self.group_of(frame);
+        if self.depth(frame) == self.deepest(group) {
+            Unit::Last(group)
+        } else {
+            Unit::Inner(group)
+        }
+    }
+
+    /// Depth of a frame, 0 for keys.
+    pub fn depth(&self, frame: u32) -> u32 {
+        self.place(frame).2
+    }
+
+    /// Depth of a group's deepest frames, 0 if it has none.
+    fn deepest(&self, group: u32) -> u32 {
+        let span = self.key_frame(group.saturating_add(1)) - self.key_frame(group);
+        u32::BITS - span.saturating_sub(1).leading_zeros()
+    }
+
+    /// The two ends between which a frame is the middle, and its depth. A key is its own ends.
+    fn place(&self, frame: u32) -> (u32, u32, u32) {
+        let group = self.group_of(frame);
+        let (mut a, mut b) = (self.key_frame(group), self.key_frame(group + 1));
+        if frame <= a || frame >= b {
+            return (frame, frame, 0);
+        }
+        for depth in 1.. {
+            let middle = a + (b - a) / 2;
+            match frame.cmp(&middle) {
+                std::cmp::Ordering::Equal => return (a, b, depth),
+                std::cmp::Ordering::Less => b = middle,
+                std::cmp::Ordering::Greater => a = middle,
+            }
+        }
+        unreachable!("a frame between two others becomes a middle")
+    }
+
+    /// The frames of a unit, in the order in which they are decoded. Key 0 has its frame although it has no bytes.
+    pub fn frames_of(&self, unit: Unit) -> Frames {
+        let mut out = Frames::default();
+        let (group, last) = match unit {
+            Unit::Key(i) => {
+                if i < self.keys {
+                    out.push(self.key_frame(i));
+                }
+                return out;
+            }
+            Unit::Inner(g) => (g, false),
+            Unit::Last(g) => (g, true),
+        };
+        if group >= self.groups() {
+            return out;
+        }
+        let deepest = self.deepest(group);
+        let inside = self.key_frame(group) + 1..self.key_frame(group + 1);
+        let depths = if last { deepest..deepest + 1 } else { 1..deepest };
+        for depth in depths {
+            for frame in inside.clone().filter(|&f| self.depth(f) == depth) {
+                out.push(frame);
+            }
+        }
+        out
+    }
+
+    /// The frames that a frame is predicted from, nearest two first; none for frame 0, up to [`REFERENCES`] else.
+    pub fn references(&self, frame: u32) -> Frames {
+        let mut out = Frames::default();
+        if let Some(key) = self.key_of(frame) {
+            if key > 0 {
+                if !key.is_multiple_of(self.restart) {
+                    let first = key - key % self.restart;
+                    out.push(self.key_frame(key - 1));
+                    if key >= first + 2 {
+                        out.push(self.key_frame(key - 2));
+                    }
+                }
+                out.push(0);
+            }
+            return out;
+        }
+        let group = self.group_of(frame);
+        let (start, end) = (self.key_frame(group), self.key_frame(group + 1));
+        let (a, b, depth) = self.place(frame);
+        out.push(a);
+        out.push(b);
+        let before = (start..a).rev().find(|&f| self.depth(f) < depth);
+        let after = (b + 1..=end).find(|&f| self.depth(f) < depth);
+        if let Some(f) = before.or((group > 0).then(|| self.key_frame(group.wrapping_sub(1)))) {
+            out.push(f);
+        }
+        if let Some(f) = after.or((group + 2 < self.keys).then(|| self.key_frame(group + 2))) {
+            out.push(f);
+        }
+        out
+    }
+
+    /// The frames that must be decoded before a unit: keys, and for [`Unit::Last`] frames of the same group.
+    pub fn needs(&self, unit: Unit) -> Frames {
+        let inside = self.frames_of(unit);
+        let mut out = Frames::default();
+        for &frame in inside.iter() {
+            for &reference in self.references(frame).iter() {
+                if !inside.contains(&reference) {
+                    out.push(reference);
+                }
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_frames() {
+        let s = Schedule::new(40, 4);
+        assert_eq!((s.keys(), s.groups(), s.units()), (4, 3, 12));
+        assert_eq!([0, 1, 2, 3].map(|k| s.key_frame(k)), [0, 16, 32, 39]);
+        assert_eq!(*s.frames_of(Unit::Inner(1)), [24, 20, 28, 18, 22, 26, 30]);
+        assert_eq!(
+            *s.frames_of(Unit::Last(1)),
+            [17, 19, 21, 23, 25, 27, 29, 31]
+        );
+        assert_eq!(*s.references(24), [16, 32, 0, 39]);
+        assert_eq!(*s.references(20), [16, 24, 0, 32]);
+        assert_eq!(*s.references(21), [20, 22, 18, 24]);
+        assert_eq!(*s.references(16), [0]);
+        assert_eq!(*s.references(39), [32, 16, 0]);
+        assert_eq!(*s.needs(Unit::Inner(1)), [16, 32, 0, 39]);
+        assert!(s.references(0).is_empty());
+    }
+
+    #[test]
+    fn any_length() {
+        for restart in [1, 2, 4] {
+            for frames in 0..=140u32 {
+                let s = Schedule::new(frames, restart);
+                let mut decoded: Vec<u32> = (0..s.keys()).map(|k| s.key_frame(k)).collect();
+                let mut seen = Vec::new();
+                for number in 0..s.units() {
+                    let unit = s.unit(number);
+                    assert_eq!(s.number(unit), number);
+                    let list = s.frames_of(unit);
+                    let most = if matches!(unit, Unit::Inner(_)) { 7 } else { 8 };
+                    assert!(list.len() <= most);
+                    for &f in list.iter() {
+                        assert_eq!(s.unit_of(f), unit, "{frames} {f}");
+                        let refs = s.references(f);
+                        assert!(refs.len() <= REFERENCES);
+                        assert!(f == 0 || !refs.is_empty());
+                        for r in refs.iter() {
+                            assert!(decoded.contains(r), "{frames}: {f} needs {r}");
+                        }
+                        if let Unit::Key(k) = unit {
+                            let segment = s.segment(k / restart);
+                            assert!(segment.contains(&k));
+                            for &r in refs.iter().filter(|r| **r > 0) {
+                                assert!(segment.contains(&s.key_of(r).unwrap()));
+                            }
+                        }
+                        seen.push(f);
+                    }
+                    let keys = s.needs(unit).iter().filter(|f| s.key_of(**f).is_some()).count();
+                    assert!(keys <= 4);
+                    // Frames of one depth do not need each other: what a unit decodes serves only deeper ones.
+                    for &f in list.iter() {
+                        assert!(!matches!(unit, Unit::Last(_)) || s.needs(unit).iter().all(|&n| n != f));
+                    }
+                    decoded.extend(list.iter());
+                }
+                seen.sort_unstable();
+                assert_eq!(seen, (0..frames).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn huge_counts() {
+        let s = Schedule::new(u32::MAX, 4);
+        let f = u32::MAX - 1;
+        assert_eq!(s.unit_of(f), Unit::Key(s.keys() - 1));
+        assert_eq!(s.references(f - 1).len() > 1, true);
+        assert!(s.frames_of(Unit::Inner(u32::MAX)).is_empty());
+    }
+}
