@@ -57,7 +57,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let choice = arguments.choice.as_deref().map(parse_choice).transpose()?;
     println!(
         "{:<16} {:>6} {:>2} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7} {:>9} {:>8} {:>8}  steps",
-        "sequence", "eps", "e", "bpvf", "static", "keys", "inner", "last", "over", "max err", "enc MB/s", "dec MB/s"
+        "sequence",
+        "eps",
+        "e",
+        "bpvf",
+        "static",
+        "keys",
+        "inner",
+        "last",
+        "over",
+        "max err",
+        "enc MB/s",
+        "dec MB/s"
     );
     let mut good = true;
     for path in find(arguments)? {
@@ -130,8 +141,10 @@ impl Sequence {
                 let number: u32 = c.split('/').next().unwrap_or("").parse()?;
                 number.checked_sub(1).context("corner 0")
             };
-            let face: Vec<u32> =
-                line[2..].split_whitespace().map(corner).collect::<anyhow::Result<_>>()?;
+            let face: Vec<u32> = line[2..]
+                .split_whitespace()
+                .map(corner)
+                .collect::<anyhow::Result<_>>()?;
             for k in 2..face.len() {
                 triangles.extend([face[0], face[k - 1], face[k]]);
             }
@@ -212,7 +225,12 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
         fixed: encoder.static_bytes().to_vec(),
         units,
         schedule,
-        steps: format!("{:?} {} tables of {}", grid.steps, encoder.tables().0, encoder.tables().1),
+        steps: format!(
+            "{:?} {} tables of {}",
+            grid.steps,
+            encoder.tables().0,
+            encoder.tables().1
+        ),
     })
 }
 
@@ -224,7 +242,8 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options) -> anyhow::
 
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
     let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
-    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
+    let mut frames: Vec<Vec<Vector<W>>> =
+        vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
     let mut scratch = vec![[W::default(); 4]; s.points];
     let mut decoding = 0.0;
     let schedule = coded.schedule;
@@ -233,14 +252,24 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options) -> anyhow::
     for number in numbers {
         let unit = schedule.unit(number);
         let list = schedule.frames_of(unit);
-        let mut out: Vec<Vec<Vector<W>>> =
-            list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
+        let mut out: Vec<Vec<Vector<W>>> = list
+            .iter()
+            .map(|&f| std::mem::take(&mut frames[f as usize]))
+            .collect();
         let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
         let bytes = &coded.units[number as usize];
         let start = Instant::now();
-        decode_unit(&fixed, &schedule, unit, bytes, &reference, &mut slices, &mut scratch)
-            .with_context(|| format!("{unit:?}"))?;
+        decode_unit(
+            &fixed,
+            &schedule,
+            unit,
+            bytes,
+            &reference,
+            &mut slices,
+            &mut scratch,
+        )
+        .with_context(|| format!("{unit:?}"))?;
         decoding += start.elapsed().as_secs_f64();
         for (&f, o) in list.iter().zip(out) {
             frames[f as usize] = o;
@@ -252,7 +281,9 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options) -> anyhow::
         for (new, rec) in frame.iter().enumerate() {
             let point = fixed.hierarchy.order[new] as usize;
             let source = s.positions[f * s.points + point];
-            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
+            let at = fixed
+                .grid
+                .position([rec[0].get(), rec[1].get(), rec[2].get()]);
             let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
             worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         }

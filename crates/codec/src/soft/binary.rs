@@ -46,8 +46,8 @@ pub struct Writer {
     bytes: Vec<u8>,
 }
 
-impl Writer {
-    pub fn new() -> Writer {
+impl Default for Writer {
+    fn default() -> Writer {
         Writer {
             low: 0,
             range: u32::MAX,
@@ -56,7 +56,10 @@ impl Writer {
             bytes: Vec::new(),
         }
     }
+}
 
+impl Writer {
+    /// One bit.
     pub fn bit(&mut self, model: &mut Model, one: bool) {
         let bound = model.bound(self.range);
         if one {
@@ -127,6 +130,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// At the first bit.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         let mut r = Reader {
             bytes,
@@ -150,6 +154,7 @@ impl<'a> Reader<'a> {
         self.code = self.code << 8 | u32::from(next);
     }
 
+    /// One bit.
     pub fn bit(&mut self, model: &mut Model) -> bool {
         let bound = model.bound(self.range);
         let one = self.code >= bound;
@@ -167,6 +172,7 @@ impl<'a> Reader<'a> {
         one
     }
 
+    /// `count` bits through a tree, highest first.
     pub fn tree(&mut self, models: &mut [Model], count: u32) -> u32 {
         let mut node = 1;
         for _ in 0..count {
@@ -175,8 +181,11 @@ impl<'a> Reader<'a> {
         node as u32 - (1 << count)
     }
 
+    /// `count` bits without models.
     pub fn plain(&mut self, count: u32) -> u32 {
-        (0..count).fold(0, |v, _| v << 1 | u32::from(self.bit(&mut Model::default())))
+        (0..count).fold(0, |v, _| {
+            v << 1 | u32::from(self.bit(&mut Model::default()))
+        })
     }
 
     /// True if no byte is left that was not needed.
@@ -194,7 +203,7 @@ mod tests {
         #[test]
         fn round_trip(values in proptest::collection::vec((any::<u32>(), 0u32..9, any::<bool>()), 0..300), rare in any::<bool>()) {
             let mask = |v: u32, n: u32| v & ((1 << n) - 1) & if rare { 1 } else { u32::MAX };
-            let mut w = Writer::new();
+            let mut w = Writer::default();
             let mut models = vec![Model::default(); 512];
             for &(v, n, plain) in &values {
                 if plain { w.plain(mask(v, n), n) } else { w.tree(&mut models, mask(v, n), n) }

@@ -3,9 +3,7 @@
 //! All arithmetic wraps at the width of the cell, so that encoder and decoder agree whatever the content.
 
 /// A component of a decoded vector, in units of the mesh. Everything is two's complement and wraps.
-pub trait Cell:
-    Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static
-{
+pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
     /// Bits of a component; an escaped component takes as many in the file.
     const BITS: u32;
     /// Largest absolute value that a coordinate may have.
@@ -62,7 +60,10 @@ mod tests {
         assert_eq!(i16::blend([10, 20, 0, 0], [128, 128, 0, 0]), 15);
         assert_eq!(i16::blend([10, 21, 0, 0], [128, 128, 0, 0]), 16);
         assert_eq!(i16::blend([-10, -21, 0, 0], [128, 128, 0, 0]), -15);
-        assert_eq!(i32::blend([1 << 30, 1 << 30, 0, 0], [256, 256, 0, 0]), i32::MIN);
+        assert_eq!(
+            i32::blend([1 << 30, 1 << 30, 0, 0], [256, 256, 0, 0]),
+            i32::MIN
+        );
         assert_eq!(i16::blend([i16::MIN; 4], [i16::MIN; 4]), 0);
         assert_eq!(i16::weigh([100, 50, 0, 0], [2048, 2048, 0, 0], 16), 75);
         assert_eq!(i16::weigh([100, 50, 0, 0], [2048, 2048, 0, 0], 8), 38);

@@ -155,7 +155,12 @@ impl Setting<'_> {
                 good &= fits;
                 let inn = decode::add(p, q, quantizer.step);
                 innovation[v] = inn;
-                out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+                out[v] = [
+                    t[0].plus(inn[0]),
+                    t[1].plus(inn[1]),
+                    t[2].plus(inn[2]),
+                    inn[3],
+                ];
             }
         }
         good
@@ -245,7 +250,7 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
         let c = i32::from(c);
         let value = ((c << 1) ^ (c >> 31)) as u32;
         let bits = ((value >> ORDER) + 1).ilog2();
-        let rest = value - ((1 << bits) - 1 << ORDER);
+        let rest = value - (((1 << bits) - 1) << ORDER);
         out.put(1u128 << bits, bits + 1);
         out.put(u128::from(rest), bits + ORDER);
     }
@@ -385,7 +390,7 @@ impl Sink {
         }
         let log = lanes_log(self.symbols.len(), points);
         let lanes = 1usize << log;
-        let mut coder = rans::Encoder::new();
+        let mut coder = rans::Encoder::default();
         let mut at = self.symbols.len();
         let frames = at / points.max(1);
         for _ in 0..frames {
@@ -404,8 +409,12 @@ impl Sink {
         out.push(1 | (log as u8) << 2);
         out.extend_from_slice(&heads);
         put_varint(words.len() as u32, &mut out);
-        states[..lanes].iter().for_each(|s| out.extend_from_slice(&s.to_le_bytes()));
-        words.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+        states[..lanes]
+            .iter()
+            .for_each(|s| out.extend_from_slice(&s.to_le_bytes()));
+        words
+            .iter()
+            .for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
         out.extend_from_slice(&raw);
         out
     }

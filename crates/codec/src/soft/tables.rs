@@ -99,7 +99,7 @@ impl Tables {
 
     /// Coded.
     pub fn encode(&self) -> Vec<u8> {
-        let mut w = Writer::new();
+        let mut w = Writer::default();
         w.plain(self.tables.len() as u32 - 1, 5);
         let (mut same, mut index) = ([Model::default(); 4], [Model::default(); 32]);
         for (c, &table) in self.map.iter().enumerate() {
@@ -129,7 +129,8 @@ impl Tables {
                 let at = models.model(token, &lengths, &before);
                 w.tree(&mut models.length[at], length, 4);
                 let extra = length.saturating_sub(1).min(MANTISSA);
-                let mantissa = (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
+                let mantissa =
+                    (u32::from(f) >> (length.saturating_sub(1) - extra)) & ((1 << extra) - 1);
                 w.plain(mantissa, extra);
                 lengths[token] = length as u8;
             }
@@ -221,7 +222,10 @@ fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
 
 /// The token whose frequency is what is left: the one that has too many bits to be coded, else the most frequent.
 fn most_frequent(table: &Frequencies) -> usize {
-    if let Some(token) = table.iter().position(|&f| f > 0 && short(f64::from(f)) != f) {
+    if let Some(token) = table
+        .iter()
+        .position(|&f| f > 0 && short(f64::from(f)) != f)
+    {
         return token;
     }
     let mut most = 0;
@@ -254,12 +258,12 @@ impl Lengths {
         }
         let (mut sum, mut count) = (0, 0);
         for step in [25, 5, 1] {
-            if token / step % 5 > 0 {
+            if !(token / step).is_multiple_of(5) {
                 sum += u32::from(lengths[token - step]);
                 count += 1;
             }
         }
-        let near = if count == 0 { old } else { sum / count };
+        let near = u32::checked_div(sum, count).unwrap_or(old);
         16 + ((old + near).min(23) * 2 + u32::from(old > 0)) as usize
     }
 }
@@ -270,14 +274,16 @@ pub struct Counts {
     counts: Vec<[u32; TOKENS]>,
 }
 
-impl Counts {
+impl Default for Counts {
     /// Nothing counted.
-    pub fn new() -> Counts {
+    fn default() -> Counts {
         Counts {
             counts: vec![[0; TOKENS]; CONTEXTS],
         }
     }
+}
 
+impl Counts {
     /// One token.
     #[inline(always)]
     pub fn add(&mut self, context: u16, token: u8) {
@@ -391,7 +397,10 @@ impl Cluster {
 
     fn take(&mut self, context: usize, counts: &[u32; TOKENS]) {
         self.members.push(context);
-        self.counts.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+        self.counts
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(a, b)| *a += b);
     }
 
     fn lengths(&self) -> [f32; TOKENS] {
@@ -439,17 +448,17 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
         }
     }
     let mut alive = clusters.len();
-    loop {
-        let Some(&(least, a, b)) = losses.iter().min_by(|x, y| x.0.total_cmp(&y.0)) else {
-            break;
-        };
+    while let Some(&(least, a, b)) = losses.iter().min_by(|x, y| x.0.total_cmp(&y.0)) {
         if least > 0.0 && alive <= MAX_TABLES - 4 {
             break;
         }
         let taken = std::mem::replace(&mut clusters[b], Cluster::empty());
         let into = &mut clusters[a];
         into.members.extend(&taken.members);
-        into.counts.iter_mut().zip(taken.counts.iter()).for_each(|(a, b)| *a += b);
+        into.counts
+            .iter_mut()
+            .zip(taken.counts.iter())
+            .for_each(|(a, b)| *a += b);
         into.cost = price(&into.counts);
         alive -= 1;
         losses.retain(|l| l.1 != b && l.2 != b);
@@ -519,10 +528,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn counted(seed: u64, symbols: usize) -> Counts {
-        let mut counts = Counts::new();
+        let mut counts = Counts::default();
         let mut s = seed;
         for _ in 0..symbols {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            s = s
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             let c = (s >> 33) as usize % CONTEXTS;
             let spread = 1 + (c / PAST % NEAR) as u64;
             let token = (s >> 44) % 251 % (spread * spread).min(251);
@@ -533,15 +544,27 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert_eq!([0, 1, 2, 3, 4, 5, 80, 81].map(near), [0, 1, 2, 3, 3, 4, 11, 12]);
-        assert_eq!([160, 161, 10_240, 10_241, 16_380].map(near), [12, 13, 18, 19, 19]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 80, 81].map(near),
+            [0, 1, 2, 3, 3, 4, 11, 12]
+        );
+        assert_eq!(
+            [160, 161, 10_240, 10_241, 16_380].map(near),
+            [12, 13, 18, 19, 19]
+        );
         assert_eq!([0, 1, 2, 3, 12, 13].map(past), [0, 1, 1, 2, 3, 4]);
         assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
     }
 
     #[test]
     fn tables_come_back() {
-        for (symbols, scale) in [(0, 1.0), (1, 1.0), (300, 1.0), (100_000, 1.0), (20_000, 50.0)] {
+        for (symbols, scale) in [
+            (0, 1.0),
+            (1, 1.0),
+            (300, 1.0),
+            (100_000, 1.0),
+            (20_000, 50.0),
+        ] {
             let counts = counted(7, symbols);
             let tables = counts.tables(scale);
             for t in &tables.tables {

@@ -233,8 +233,12 @@ mod tests {
     #[test]
     fn a_fit_finds_the_weights() {
         let frame = |seed: u32| -> Detail {
-            (0..200u32)
-                .map(|v| [0, 1, 2].map(|k| ((v * 7 + k * 13 + seed * 101) * 2_654_435_761u32.wrapping_mul(seed + 3) >> 16) as f32 / 100.0))
+            let noise = |v: u32, k: u32| {
+                let n = (v * 3 + k + seed * 1009).wrapping_mul(2_654_435_761);
+                (n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16
+            };
+            (0..200)
+                .map(|v| [0, 1, 2].map(|k| noise(v, k) as f32 / 100.0))
                 .collect()
         };
         let r = [frame(1), frame(2), frame(3), frame(4)];
@@ -249,6 +253,9 @@ mod tests {
         }
         let cheap = cost(&target, &r, rounded(w, 4), 1.0);
         assert!(cheap < cost(&target, &r, [128, 128, 0, 0], 1.0));
-        assert_eq!(fit(&target, &r[..1], [0.0; 4], 1.0, 5), [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(
+            fit(&target, &r[..1], [0.0; 4], 1.0, 5),
+            [1.0, 0.0, 0.0, 0.0]
+        );
     }
 }

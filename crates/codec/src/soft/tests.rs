@@ -44,7 +44,10 @@ impl Cloth {
 
     fn at(&self, frame: u32, point: u32) -> [f32; 3] {
         let t = frame as f32 * 0.1;
-        let (x, y) = ((point % self.side) as f32, (point / self.side) as f32);
+        let (x, y) = (
+            (point % self.side.max(1)) as f32,
+            (point / self.side.max(1)) as f32,
+        );
         let z = (0.7 * x + t * 2.0).sin() * 0.3 + (0.4 * y - t).cos() * 0.5;
         let drift = t * t * 0.05;
         [x + drift, y + (t + x * 0.3).sin() * 0.2, z].map(|c| c * self.scale)
@@ -52,6 +55,9 @@ impl Cloth {
 
     fn extent(&self, radius: f64) -> Extent {
         let (mut low, mut high) = ([f32::MAX; 3], [f32::MIN; 3]);
+        if self.frames * self.points() == 0 {
+            (low, high) = ([0.0; 3], [0.0; 3]);
+        }
         for f in 0..self.frames {
             for p in 0..self.points() {
                 for (k, c) in self.at(f, p).into_iter().enumerate() {
@@ -73,7 +79,11 @@ impl Cloth {
     }
 
     fn push_at(push: i32, frame: u32, new: usize) -> [i32; 3] {
-        [push * frame as i32, push - new as i32 % 7, 40_000 * (frame as i32 % 2)]
+        [
+            push * frame as i32,
+            push - new as i32 % 7,
+            40_000 * (frame as i32 % 2),
+        ]
     }
 }
 
@@ -101,7 +111,14 @@ struct File {
 
 fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Refused> {
     let mut work = Work::<W>::default();
-    let encoder = Encoder::new(s.hierarchy(), s.frames, s.extent(radius), options, s, &mut work)?;
+    let encoder = Encoder::new(
+        s.hierarchy(),
+        s.frames,
+        s.extent(radius),
+        options,
+        s,
+        &mut work,
+    )?;
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
     let mut keys: Vec<Vec<Vector<W>>> = vec![Vec::new(); schedule.keys() as usize];
@@ -125,7 +142,11 @@ fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Re
 }
 
 fn first_outside(s: &Cloth) -> Option<Vec<[i32; 3]>> {
-    let all = |push| (0..s.points() as usize).map(|new| Cloth::push_at(push, 0, new)).collect();
+    let all = |push| {
+        (0..s.points() as usize)
+            .map(|new| Cloth::push_at(push, 0, new))
+            .collect()
+    };
     s.push.map(all)
 }
 
@@ -137,11 +158,22 @@ fn decode_one<W: Width>(
     frames: &mut [Vec<Vector<W>>],
 ) -> Result<(), Corrupt> {
     let list = file.schedule.frames_of(unit);
-    let mut out: Vec<_> = list.iter().map(|_| vec![[W::default(); 4]; fixed.points()]).collect();
+    let mut out: Vec<_> = list
+        .iter()
+        .map(|_| vec![[W::default(); 4]; fixed.points()])
+        .collect();
     let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
     let mut scratch = vec![[W::default(); 4]; fixed.points()];
     let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
-    decode_unit(fixed, &file.schedule, unit, bytes, &reference, &mut slices, &mut scratch)?;
+    decode_unit(
+        fixed,
+        &file.schedule,
+        unit,
+        bytes,
+        &reference,
+        &mut slices,
+        &mut scratch,
+    )?;
     for (&f, o) in list.iter().zip(out) {
         frames[f as usize] = o;
     }
@@ -155,7 +187,9 @@ fn units(schedule: &Schedule) -> Vec<Unit> {
     out
 }
 
-fn decode<W: Width>(s: &Cloth, file: &File) -> Result<(Static, Vec<Vec<Vector<W>>>), Corrupt> {
+type Frames<W> = Vec<Vec<Vector<W>>>;
+
+fn decode<W: Width>(s: &Cloth, file: &File) -> Result<(Static, Frames<W>), Corrupt> {
     let outside = first_outside(s);
     let fixed = Static::decode(&file.fixed, s.hierarchy(), outside.as_deref())?;
     let mut frames = vec![Vec::new(); s.frames as usize];
@@ -221,10 +255,10 @@ fn every_lattice() {
 
 #[test]
 fn edges() {
-    for (side, loose) in [(0, 0), (0, 1), (0, 2), (2, 0), (3, 1), (20, 0)] {
+    for (side, loose) in [(0, 0), (1, 0), (0, 1), (0, 2), (2, 0), (3, 1), (20, 0)] {
         for frames in [0, 1, 2, 3, 16, 17, 18] {
             let s = Cloth {
-                side: side.max(1),
+                side,
                 loose,
                 frames,
                 ..CLOTH
@@ -270,11 +304,25 @@ fn scales() {
 fn refusals() {
     let fine = encode::<i16>(&CLOTH, 1e-6, Options::default());
     assert_eq!(fine.err(), Some(Refused::TooFine));
-    assert_eq!(encode::<i32>(&CLOTH, 1e-9, Options::default()).err(), Some(Refused::TooFine));
+    assert_eq!(
+        encode::<i32>(&CLOTH, 1e-9, Options::default()).err(),
+        Some(Refused::TooFine)
+    );
     let mut work = Work::<i16>::default();
-    let mut small = CLOTH.extent(0.01);
-    small.high[0] = 1.0;
-    let e = Encoder::new(CLOTH.hierarchy(), 40, small, Options::default(), &CLOTH, &mut work);
+    let small = Extent {
+        low: [0.0; 3],
+        high: [0.1; 3],
+        radius: 1e-5,
+        axes: 3,
+    };
+    let e = Encoder::new(
+        CLOTH.hierarchy(),
+        40,
+        small,
+        Options::default(),
+        &CLOTH,
+        &mut work,
+    );
     assert_eq!(e.err(), Some(Refused::Outside(0)));
 }
 
@@ -283,13 +331,21 @@ fn nothing_moves() {
     struct Still;
     impl Source for Still {
         fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
-            out.iter_mut().enumerate().for_each(|(p, o)| *o = CLOTH.at(0, p as u32));
+            out.iter_mut()
+                .enumerate()
+                .for_each(|(p, o)| *o = CLOTH.at(0, p as u32));
         }
     }
     let mut work = Work::<i16>::default();
-    let encoder =
-        Encoder::new(CLOTH.hierarchy(), 33, CLOTH.extent(0.01), Options::default(), &Still, &mut work)
-            .unwrap();
+    let encoder = Encoder::new(
+        CLOTH.hierarchy(),
+        33,
+        CLOTH.extent(0.01),
+        Options::default(),
+        &Still,
+        &mut work,
+    )
+    .unwrap();
     let mut keys = Vec::new();
     encoder
         .segment(0, &mut work, &mut |key, bytes, frame| {
@@ -299,7 +355,12 @@ fn nothing_moves() {
         .unwrap();
     let key = |frame: u32| &keys[frame as usize / 16][..];
     let [inner, last] = encoder.group(0, &key, &mut work).unwrap();
-    assert!(inner.len() < 60 && last.len() < 60, "{} {}", inner.len(), last.len());
+    assert!(
+        inner.len() < 60 && last.len() < 60,
+        "{} {}",
+        inner.len(),
+        last.len()
+    );
 }
 
 #[test]

@@ -97,7 +97,10 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
         value as u32
     };
     let mut out = [0; 3];
-    for (v, class) in out.iter_mut().zip([token / 25 % 5, token / 5 % 5, token % 5]) {
+    for (v, class) in out
+        .iter_mut()
+        .zip([token / 25 % 5, token / 5 % 5, token % 5])
+    {
         let sign = k > 0 || p > 0 || class > 0;
         let negative = take(sign as u32) != 0;
         let low = take(k);
@@ -116,7 +119,10 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
 /// |x| + |y| + |z|, at most 4095: what contexts are made of.
 #[inline(always)]
 pub fn magnitude(q: [i32; 3]) -> i32 {
-    let sum = q[0].unsigned_abs().saturating_add(q[1].unsigned_abs()).saturating_add(q[2].unsigned_abs());
+    let sum = q[0]
+        .unsigned_abs()
+        .saturating_add(q[1].unsigned_abs())
+        .saturating_add(q[2].unsigned_abs());
     sum.min(4095) as i32
 }
 
@@ -135,7 +141,8 @@ impl BitWriter {
         self.pending |= bits << self.count;
         self.count += count;
         while self.count >= 32 {
-            self.bytes.extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.bytes
+                .extend_from_slice(&(self.pending as u32).to_le_bytes());
             self.pending >>= 32;
             self.count -= 32;
         }
@@ -154,7 +161,8 @@ impl BitWriter {
     /// The bytes, the last one filled with zeros.
     pub fn finish(mut self) -> Vec<u8> {
         let rest = self.count.div_ceil(8) as usize;
-        self.bytes.extend_from_slice(&(self.pending as u64).to_le_bytes()[..rest]);
+        self.bytes
+            .extend_from_slice(&(self.pending as u64).to_le_bytes()[..rest]);
         self.bytes
     }
 }
@@ -227,10 +235,13 @@ mod tests {
         assert_eq!(split([0, 0, 0], 0, 16), (0, 0, 0));
         assert_eq!(split([1, -1, 1], 0, 16), (125, 0b010, 3));
         assert_eq!(split([2, 0, -2], 0, 16), (26, 0b10, 2));
-        assert_eq!(split([7, -9, 17], 0, 16), (125 + 75 + 15 + 4, 0b11_0_1_1_0_0, 7));
+        assert_eq!(
+            split([7, -9, 17], 0, 16),
+            (125 + 75 + 15 + 4, 0b110_1100, 7)
+        );
         assert_eq!(split([19, 1, 1], 0, 16).0, ESCAPE);
         assert_eq!(split([1, 2, 1], 0, 16), (ESCAPE, 0x0001_0002_0001, 48));
-        assert_eq!(split([-1, 3, 5], 1, 32).0, 125 + 5 * 0 + 1);
+        assert_eq!(split([-1, 3, 5], 1, 32).0, 126);
     }
 
     fn back(q: [i32; 3], k: u32) -> [i32; 3] {
