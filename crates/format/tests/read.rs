@@ -8,8 +8,11 @@ use proptest::prelude::*;
 
 const BOX: [f32; 6] = [-1.0, -2.0, -3.0, 4.0, 5.0, 6.5];
 
-/// A file with three chunks and five frames of different sizes, the first of each empty.
-fn write_sample() -> Vec<u8> {
+/// Uneven, so that each is kept as it is.
+const TIMES: [f64; 5] = [-0.1, 0.0, 0.125, 0.3, 7.0];
+
+/// A file with eight chunks of different sizes, of which two are empty, and five frames, of which one shows nothing.
+fn write_sample_at(times: [f64; 5]) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sample.reel");
     let mut writer = Writer::create(&path).unwrap();
@@ -19,15 +22,10 @@ fn write_sample() -> Vec<u8> {
         assert_eq!(index, u32::from(i));
     }
     for i in 0..5u8 {
-        let kind = match i % 2 {
-            0 => FrameKind::Index,
-            _ => FrameKind::Between,
-        };
-        let bounds = if i == 3 { EMPTY_BOUNDS } else { BOX };
         let bytes: Vec<u8> = (0..i * 3).map(|b| b.wrapping_mul(37)).collect();
-        writer
-            .add_frame(f64::from(i) / 24.0 - 0.1, kind, bounds, 50, &bytes)
-            .unwrap();
+        writer.add_chunk(u16::from(5 + i % 2), 50, &bytes).unwrap();
+        let bounds = if i == 3 { EMPTY_BOUNDS } else { BOX };
+        writer.add_frame(times[usize::from(i)], bounds).unwrap();
     }
     let written = writer.bytes_written();
     let summary = Summary {
@@ -36,9 +34,13 @@ fn write_sample() -> Vec<u8> {
         flags: 5,
     };
     let size = writer.finish(summary).unwrap();
-    assert_eq!(size, written + 5 * 64 + 3 * 32);
+    assert_eq!(size, written + frame_table_size(&times) + 8 * 20);
     assert_eq!(size, std::fs::metadata(&path).unwrap().len());
     std::fs::read(&path).unwrap()
+}
+
+fn write_sample() -> Vec<u8> {
+    write_sample_at(TIMES)
 }
 
 fn sample() -> Vec<u8> {
@@ -59,10 +61,6 @@ fn read_all(bytes: &[u8]) -> Result<(Reader, Vec<Vec<u8>>), Error> {
         reader.read_chunk(i, &mut part)?;
         parts.push(part.clone());
     }
-    for i in 0..reader.frames().len() {
-        reader.read_frame(i, &mut part)?;
-        parts.push(part.clone());
-    }
     Ok((reader, parts))
 }
 
@@ -80,26 +78,83 @@ fn round_trip() {
     let (reader, parts) = read_all(&bytes).unwrap();
     let header = reader.header();
     assert_eq!((header.version, header.flags), (VERSION, 5));
-    assert_eq!((header.frame_count, header.chunk_count), (5, 3));
+    assert_eq!((header.frame_count, header.chunk_count), (5, 8));
     assert_eq!((header.raw_bytes, header.bounds), (123_456_789_012, BOX));
     assert_eq!(header.file_size, bytes.len() as u64);
     let kinds: Vec<u16> = reader.chunks().iter().map(|c| c.kind).collect();
-    assert_eq!(kinds, [1, 2, 3]);
+    assert_eq!(kinds, [1, 2, 3, 5, 6, 5, 6, 5]);
     assert_eq!(reader.chunks()[2].raw_size, 102);
-    assert_eq!(reader.frames()[1].kind, FrameKind::Between);
-    assert_eq!(reader.frames()[1].raw_size, 50);
-    assert_eq!(reader.frames()[3].bounds, EMPTY_BOUNDS);
-    assert_eq!(reader.frames()[4].time, 4.0 / 24.0 - 0.1);
+    assert_eq!(reader.chunks()[4].raw_size, 50);
+    let times: Vec<f64> = reader.frames().iter().map(|f| f.time).collect();
+    assert_eq!(times, TIMES);
+    for (i, frame) in reader.frames().iter().enumerate() {
+        assert_eq!(frame.bounds, if i == 3 { EMPTY_BOUNDS } else { BOX });
+    }
     assert_eq!(parts[1], vec![0x5b; 7]);
     assert_eq!(parts[3], Vec::<u8>::new());
     assert_eq!(parts[4], [0, 37, 74]);
-    // Into the caller's own memory: exactly as large as the part.
+    // Into the caller's own memory: exactly as large as the chunk.
     let mut three = [0; 3];
-    reader.read_frame_into(1, &mut three).unwrap();
+    reader.read_chunk_into(4, &mut three).unwrap();
     assert_eq!(three, [0, 37, 74]);
-    assert!(is_misuse(&reader.read_frame_into(1, &mut [0; 4])));
-    assert!(is_misuse(&reader.read_frame(5, &mut Vec::new())));
-    assert!(is_misuse(&reader.read_chunk(3, &mut Vec::new())));
+    assert!(is_misuse(&reader.read_chunk_into(4, &mut [0; 4])));
+    assert!(is_misuse(&reader.read_chunk(8, &mut Vec::new())));
+    // Or by other means.
+    reader.check_chunk(4, &[0, 37, 74]).unwrap();
+    assert!(is_malformed(&reader.check_chunk(4, &[0, 37, 75])));
+    assert!(is_malformed(&reader.check_chunk(4, &[0, 37])));
+    assert!(is_misuse(&reader.check_chunk(8, &[])));
+}
+
+/// All three ways in which times are kept give the same times back, to the bit.
+#[test]
+fn times_come_back_exactly() {
+    let regular: [[f64; 5]; 3] = [
+        std::array::from_fn(|i| (i as f64 + 2.0) / 24.0),
+        std::array::from_fn(|i| 0.7 + i as f64 * 0.013),
+        [-1e300, -1.0, f64::MIN_POSITIVE, 0.5, f64::MAX],
+    ];
+    let mut kinds = Vec::new();
+    for times in regular {
+        let bytes = write_sample_at(times);
+        let reader = open(&bytes).unwrap();
+        let back: Vec<f64> = reader.frames().iter().map(|f| f.time).collect();
+        assert_eq!(back, times);
+        kinds.push(bytes[reader.header().frame_table as usize]);
+    }
+    assert_eq!(kinds, [RATE, STEPS, LISTED]);
+}
+
+/// A frame's box is kept in 255ths of the file's, rounded outwards: it never leaves out what the frame shows.
+#[test]
+fn boxes_grow_a_little_and_never_shrink() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("boxes.reel");
+    let mut writer = Writer::create(&path).unwrap();
+    let boxes: [[f32; 6]; 3] = [
+        [-0.9, -1.9, -2.9, 3.9, 4.9, 6.4],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [4.0, 5.0, 6.5, 4.0, 5.0, 6.5],
+    ];
+    for (i, bounds) in boxes.iter().enumerate() {
+        writer.add_frame(i as f64, *bounds).unwrap();
+    }
+    let summary = Summary {
+        bounds: BOX,
+        raw_bytes: 0,
+        flags: 0,
+    };
+    writer.finish(summary).unwrap();
+    let reader = Reader::open_path(&path, &Limits::default()).unwrap();
+    for (frame, given) in reader.frames().iter().zip(boxes) {
+        let kept = frame.bounds;
+        for k in 0..3 {
+            let grain = (BOX[k + 3] - BOX[k]) / 255.0 * 1.001;
+            assert!(kept[k] <= given[k] && given[k] - kept[k] < grain);
+            assert!(kept[k + 3] >= given[k + 3] && kept[k + 3] - given[k + 3] < grain);
+            assert!(kept[k] >= BOX[k] && kept[k + 3] <= BOX[k + 3]);
+        }
+    }
 }
 
 #[test]
@@ -117,7 +172,8 @@ fn a_file_of_nothing() {
         flags: 0,
     };
     let size = Writer::create(&path).unwrap().finish(summary).unwrap();
-    assert_eq!(size, HEADER_SIZE as u64);
+    // The table of no frames is its first byte.
+    assert_eq!(size, HEADER_SIZE as u64 + 1);
     let reader = Reader::open_path(&path, &Limits::default()).unwrap();
     assert!(reader.frames().is_empty() && reader.chunks().is_empty());
 }
@@ -167,13 +223,13 @@ fn every_flipped_bit_is_refused() {
 }
 
 #[test]
-fn a_flipped_frame_spoils_only_itself() {
+fn a_flipped_chunk_spoils_only_itself() {
     let mut bytes = sample();
-    let at = open(&bytes).unwrap().frames()[2].offset as usize;
+    let at = open(&bytes).unwrap().chunks()[5].offset as usize;
     bytes[at] ^= 1;
     let reader = open(&bytes).unwrap();
-    for i in 0..5 {
-        assert_eq!(reader.read_frame(i, &mut Vec::new()).is_err(), i == 2);
+    for i in 0..8 {
+        assert_eq!(reader.read_chunk(i, &mut Vec::new()).is_err(), i == 5);
     }
 }
 
@@ -202,7 +258,7 @@ fn shrinking_file() {
     let reader = Reader::open_path(&path, &Limits::default()).unwrap();
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.set_len(130).unwrap();
-    let result = reader.read_frame(4, &mut Vec::new());
+    let result = reader.read_chunk(7, &mut Vec::new());
     assert!(matches!(result, Err(Error::Io { .. })));
 }
 
@@ -212,7 +268,7 @@ fn limits_are_the_callers() {
     let exact = Limits {
         max_chunk: 102,
         max_frames: 5,
-        max_chunks: 3,
+        max_chunks: 8,
     };
     Reader::open(bytes.clone(), &exact).unwrap();
     let mut small = [exact.clone(), exact.clone(), exact];
@@ -242,11 +298,27 @@ fn header_number(bytes: &[u8], name: &str) -> usize {
     u64::from_le_bytes(bytes[field.offset..][..8].try_into().unwrap()) as usize
 }
 
+// How times are kept.
+const LISTED: u8 = 0;
+const STEPS: u8 = 1;
+const RATE: u8 = 2;
+
 /// Makes all checksums of header and tables right again.
 fn seal(bytes: &mut [u8]) {
-    for (noun, size) in [("frame", FRAME_ENTRY_SIZE), ("chunk", CHUNK_ENTRY_SIZE)] {
+    for noun in ["frame", "chunk"] {
         let start = header_number(bytes, &format!("{noun}_table"));
-        let len = header_number(bytes, &format!("{noun}_count")).saturating_mul(size);
+        let count = header_number(bytes, &format!("{noun}_count"));
+        let times = match bytes.get(start) {
+            Some(&LISTED) => count.saturating_mul(8),
+            _ => 16,
+        };
+        let len = match noun {
+            "frame" => count
+                .saturating_mul(BOX_SIZE)
+                .saturating_add(times)
+                .saturating_add(1),
+            _ => count.saturating_mul(CHUNK_ENTRY_SIZE),
+        };
         if let Some(table) = bytes.get(start..start.saturating_add(len)) {
             let value = checksum(table).to_le_bytes();
             let name = format!("{noun}_table_checksum");
@@ -271,11 +343,22 @@ fn lie_header(name: &str, value: &[u8]) -> Error {
     lie(|bytes| put(bytes, 0, HEADER_FIELDS, name, value))
 }
 
-fn lie_frame(i: usize, name: &str, value: &[u8]) -> Error {
-    lie(|bytes| {
-        let at = header_number(bytes, "frame_table") + i * FRAME_ENTRY_SIZE;
-        put(bytes, at, FRAME_ENTRY_FIELDS, name, value);
-    })
+/// Writes `value` at byte `at` of the table of frames.
+fn put_frames(bytes: &mut [u8], at: usize, value: &[u8]) {
+    let start = header_number(bytes, "frame_table") + at;
+    bytes[start..start + value.len()].copy_from_slice(value);
+}
+
+/// Byte of time `i` in a table that lists them, and of box `i` in that of the sample.
+fn time_at(i: usize) -> usize {
+    1 + 8 * i
+}
+fn box_at(i: usize) -> usize {
+    time_at(5) + BOX_SIZE * i
+}
+
+fn lie_frames(at: usize, value: &[u8]) -> Error {
+    lie(|bytes| put_frames(bytes, at, value))
 }
 
 fn lie_chunk(i: usize, name: &str, value: &[u8]) -> Error {
@@ -334,51 +417,96 @@ fn lying_headers_are_refused() {
 }
 
 #[test]
-fn lying_tables_are_refused() {
-    let nan = f64::NAN;
-    let infinite = f64::INFINITY;
-    for time in [nan, infinite, -infinite, -0.1, -1e300, 1e300] {
-        assert_malformed(lie_frame(1, "time", &time.to_le_bytes()), "time");
+fn lying_tables_of_frames_are_refused() {
+    let wrong = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for time in wrong.into_iter().chain([-0.1, -1e300, 1e300]) {
+        assert_malformed(lie_frames(time_at(1), &time.to_le_bytes()), "time");
     }
-    for kind in 2..=255u8 {
-        assert_malformed(lie_frame(1, "kind", &[kind]), "kind");
+    for kind in 3..=255u8 {
+        assert_malformed(lie_frames(0, &[kind]), "kind of times");
     }
-    for end in [0, 4] {
-        assert_malformed(lie_frame(end, "kind", &[1]), "index frame");
+    for sides in [[1, 0, 0, 0, 255, 255], [0, 0, 255, 255, 255, 254]] {
+        assert_malformed(lie_frames(box_at(1), &sides), "box");
     }
-    assert_malformed(lie_frame(1, "reserved", &[1]), "reserved");
+    // Empty is one spelling: sides out of order in another way are no box.
+    assert_malformed(lie_frames(box_at(1), &[255, 255, 254, 0, 0, 0]), "box");
+    // An infinite side has no parts.
+    let infinite = |part: u8| {
+        let mut bytes = sample();
+        let bounds = [BOX[0], BOX[1], BOX[2], f32::INFINITY, BOX[4], BOX[5]];
+        let sides: Vec<u8> = bounds.iter().flat_map(|side| side.to_le_bytes()).collect();
+        put(&mut bytes, 0, HEADER_FIELDS, "bounds", &sides);
+        put_frames(&mut bytes, box_at(1), &[0, 0, 0, part, 255, 255]);
+        seal(&mut bytes);
+        read_all(&bytes)
+    };
+    infinite(255).unwrap();
+    assert_malformed(infinite(254).unwrap_err(), "box");
+}
+
+/// Two numbers stand for any number of times: all of them are finite and rise, or the file is refused.
+#[test]
+fn lying_clocks_are_refused() {
+    let clock = |kind: u8, a: f64, b: f64| {
+        let mut bytes = write_sample_at(std::array::from_fn(|i| i as f64 / 24.0));
+        assert_ne!(bytes[header_number(&bytes, "frame_table")], LISTED);
+        put_frames(&mut bytes, 0, &[kind]);
+        put_frames(&mut bytes, 1, &a.to_le_bytes());
+        put_frames(&mut bytes, 9, &b.to_le_bytes());
+        seal(&mut bytes);
+        read_all(&bytes)
+    };
+    for kind in [STEPS, RATE] {
+        clock(kind, 3.0, 0.5).unwrap();
+        for b in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_malformed(clock(kind, 3.0, b).unwrap_err(), "time");
+        }
+        for a in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+            assert_malformed(clock(kind, a, 1.0).unwrap_err(), "time");
+        }
+    }
+    // Too small a step, and too large a one.
+    assert_malformed(clock(STEPS, 1.0, 1e-300).unwrap_err(), "time");
+    assert_malformed(clock(STEPS, 0.0, f64::MAX).unwrap_err(), "time");
+    assert_malformed(
+        clock(RATE, 1.0, f64::MIN_POSITIVE / 1e9).unwrap_err(),
+        "time",
+    );
+}
+
+#[test]
+fn lying_tables_of_chunks_are_refused() {
     assert_malformed(lie_chunk(1, "reserved", &[1]), "reserved");
-    assert_malformed(lie_frame(1, "bounds", &f32::NAN.to_le_bytes()), "box");
-    for offset in [0u64, 127, 1 << 33, u64::MAX, u64::MAX - 2] {
-        assert_malformed(lie_frame(1, "offset", &offset.to_le_bytes()), "outside");
-        assert_malformed(lie_chunk(1, "offset", &offset.to_le_bytes()), "outside");
-    }
     for size in [100_000u32, u32::MAX] {
-        assert_malformed(lie_frame(1, "size", &size.to_le_bytes()), "outside");
         assert_malformed(lie_chunk(1, "size", &size.to_le_bytes()), "outside");
     }
     let raw_size = ((1u32 << 30) + 1).to_le_bytes();
-    for error in [
-        lie_frame(1, "raw_size", &raw_size),
-        lie_chunk(1, "raw_size", &raw_size),
-    ] {
-        assert!(matches!(error, Error::Limit { .. }));
+    let error = lie_chunk(1, "raw_size", &raw_size);
+    assert!(matches!(error, Error::Limit { .. }));
+    // A size that fits moves all that come after: their checksums tell.
+    for size in [6u32, 8, 0] {
+        assert_malformed(lie_chunk(1, "size", &size.to_le_bytes()), "checksum");
     }
 }
 
-/// Many entries that name the same bytes would make a small file cost much work.
+/// Many entries that name the same bytes would make a small file cost much work. There are none: a chunk begins where the
+/// one before ends, and sizes that would fit one by one are refused when they do not fit together.
 #[test]
-fn parts_that_share_bytes_are_refused() {
+fn chunks_cannot_share_bytes() {
+    let reader = open(&sample()).unwrap();
+    let mut end = HEADER_SIZE as u64;
+    for chunk in reader.chunks() {
+        assert_eq!(chunk.offset, end);
+        end += u64::from(chunk.size);
+    }
     let error = lie(|bytes| {
-        let size = ((bytes.len() - HEADER_SIZE) as u32).to_le_bytes();
-        let offset = (HEADER_SIZE as u64).to_le_bytes();
+        let half = ((bytes.len() - HEADER_SIZE) as u32 / 2 + 1).to_le_bytes();
         for i in 0..2 {
-            let at = header_number(bytes, "frame_table") + i * FRAME_ENTRY_SIZE;
-            put(bytes, at, FRAME_ENTRY_FIELDS, "offset", &offset);
-            put(bytes, at, FRAME_ENTRY_FIELDS, "size", &size);
+            let at = header_number(bytes, "chunk_table") + i * CHUNK_ENTRY_SIZE;
+            put(bytes, at, CHUNK_ENTRY_FIELDS, "size", &half);
         }
     });
-    assert_malformed(error, "share");
+    assert_malformed(error, "outside");
 }
 
 proptest! {
@@ -395,6 +523,10 @@ proptest! {
             bytes[at] = value;
         }
         seal(&mut bytes);
+        if let Ok(reader) = open(&bytes) {
+            let all: u64 = reader.chunks().iter().map(|c| u64::from(c.size)).sum();
+            prop_assert!(all <= (bytes.len() - HEADER_SIZE) as u64);
+        }
         let _ = read_all(&bytes);
     }
 

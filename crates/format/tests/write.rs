@@ -13,23 +13,24 @@ const SUMMARY: Summary = Summary {
     flags: 0,
 };
 
-/// Writes `parts` frames of `size` bytes, all of them `fill`.
+/// Writes `parts` chunks of `size` bytes, all of them `fill`.
 fn write(path: &Path, parts: u32, size: usize, fill: u8) -> Result<u64, Error> {
     let mut writer = Writer::create(path)?;
     for i in 0..parts {
         let bytes = vec![fill; size];
-        writer.add_frame(f64::from(i), FrameKind::Index, BOX, size as u32, &bytes)?;
+        writer.add_chunk(5, size as u32, &bytes)?;
+        writer.add_frame(f64::from(i), BOX)?;
     }
     writer.finish(SUMMARY)
 }
 
-/// The byte that fills every frame of a whole and valid file.
+/// The byte that fills every chunk of a whole and valid file.
 fn read_fill(path: &Path) -> u8 {
     let reader = Reader::open_path(path, &Limits::default()).unwrap();
     let mut fill = None;
     let mut bytes = Vec::new();
-    for i in 0..reader.frames().len() {
-        reader.read_frame(i, &mut bytes).unwrap();
+    for i in 0..reader.chunks().len() {
+        reader.read_chunk(i, &mut bytes).unwrap();
         assert!(bytes.iter().all(|b| b == fill.get_or_insert(*b)));
     }
     fill.unwrap()
@@ -65,9 +66,8 @@ fn the_target_changes_only_at_the_end() {
     let mut writer = Writer::create(&path).unwrap();
     for i in 0..100 {
         let bytes = vec![2; 5000];
-        writer
-            .add_frame(f64::from(i), FrameKind::Index, BOX, 0, &bytes)
-            .unwrap();
+        writer.add_chunk(5, 0, &bytes).unwrap();
+        writer.add_frame(f64::from(i), BOX).unwrap();
         assert_eq!(read_fill(&path), 1);
     }
     writer.finish(SUMMARY).unwrap();
@@ -92,9 +92,7 @@ fn two_writers_of_one_target_do_not_meet() {
     let mut first = Writer::create(&path).unwrap();
     let mut second = Writer::create(&path).unwrap();
     for (writer, fill) in [(&mut first, 1), (&mut second, 2)] {
-        writer
-            .add_frame(0.0, FrameKind::Index, BOX, 0, &[fill; 9])
-            .unwrap();
+        writer.add_chunk(5, 0, &[fill; 9]).unwrap();
     }
     second.finish(SUMMARY).unwrap();
     assert_eq!(read_fill(&path), 2);
@@ -128,26 +126,23 @@ fn wrong_use_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
     let begin = || Writer::create(&path).unwrap();
-    let frame = |writer: &mut Writer, time: f64, kind| writer.add_frame(time, kind, BOX, 0, &[]);
     let misuse = |result: Result<(), Error>, words: &str| {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Misuse { .. }));
         assert!(error.to_string().contains(words), "{error}");
     };
-    misuse(
-        frame(&mut begin(), 0.0, FrameKind::Between),
-        "first frame must be",
-    );
-    misuse(frame(&mut begin(), f64::NAN, FrameKind::Index), "time");
+    for time in [f64::NAN, f64::INFINITY] {
+        misuse(begin().add_frame(time, BOX), "time");
+    }
     let mut writer = begin();
-    frame(&mut writer, 1.0, FrameKind::Index).unwrap();
-    misuse(frame(&mut writer, 1.0, FrameKind::Index), "time");
-    misuse(
-        writer.add_frame(2.0, FrameKind::Index, [f32::NAN; 6], 0, &[]),
-        "box",
-    );
-    frame(&mut writer, 2.0, FrameKind::Between).unwrap();
-    misuse(writer.finish(SUMMARY).map(drop), "last frame must be");
+    writer.add_frame(1.0, BOX).unwrap();
+    misuse(writer.add_frame(1.0, BOX), "time");
+    misuse(writer.add_frame(2.0, [f32::NAN; 6]), "box");
+    // Boxes of frames are kept as parts of the file's.
+    writer.add_frame(2.0, EMPTY_BOUNDS).unwrap();
+    let outside = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    writer.add_frame(3.0, outside).unwrap();
+    misuse(writer.finish(SUMMARY).map(drop), "frame 2: its box");
     let flags = Summary {
         flags: 1 << 31,
         ..SUMMARY
