@@ -57,10 +57,10 @@ for path in sys.argv[1:]:
     with open(path, "rb") as file:
         data = file.read()
     table = decode.container(data)
-    for entry in table["frames"] + table["chunks"]:
+    for entry in table["chunks"]:
         stored = data[entry["offset"] : entry["offset"] + entry["size"]]
         seed("block", stored)
-        target = {1: "record", 4: "source_map"}.get(entry.get("kind"))
+        target = {1: "record", 4: "source_map"}.get(entry["kind"])
         if target and stored[:1] == b"\0":
             seed(target, decode.block(stored))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A second decoder of .reel files, written from docs/FORMAT.md alone: it shows that the document is enough.
 
-Slow and plain. Prints one JSON object: for each frame asked for, each node's world matrix and visibility, and each mesh's indices and
-decoded streams. Blocks may be stored, deflated or LZ4; Zstandard needs Python 3.14 or the package `zstandard`.
+Slow and plain. Prints one JSON object: for each frame asked for, its time and box, each node's world matrix and visibility, and each mesh's
+indices and decoded streams. Blocks may be stored, deflated or LZ4; Zstandard needs Python 3.14 or the package `zstandard`.
 
 usage: decode.py FILE.reel [FRAME…]
 """
@@ -80,27 +80,53 @@ def container(data):
     flags, file_size, raw_bytes, frames, frame_table, chunks, chunk_table = h.get("IQQQQQQ")
     need(flags >> 16 == 0, "unknown flags")
     need(file_size == len(data), "cut off")
-    box(h.get("6f"))
-    h.take(16)
+    bounds = box(h.get("6f"))
+    frame_sum, chunk_sum = h.get("QQ")
     need(h.take(16) == bytes(16), "reserved bytes")
     checksum(data[:120], h.get("Q"))
 
     table = Bytes(data)
     table.at = frame_table
-    out = {"frames": [], "chunks": []}
-    for _ in range(frames):
-        time, offset, sum_, size, raw_size = table.get("dQQII")
-        bounds, kind = box(table.get("6f")), table.get("B7x")
-        need(math.isfinite(time) and kind in (0, 1), "a frame entry")
-        need(not out["frames"] or time > out["frames"][-1]["time"], "times that do not rise")
-        frame = dict(time=time, offset=offset, size=size, raw_size=raw_size, sum=sum_, index=kind == 0, bounds=bounds)
-        out["frames"].append(frame)
-    need(not frames or out["frames"][0]["index"] and out["frames"][-1]["index"], "ends that are not index frames")
-    table.at = chunk_table
+    need(frame_table >= 128, "a table in the header")
+    times = clock(table, frames)
+    boxes = [side(table.take(6), bounds) for _ in range(frames)]
+    checksum(data[frame_table : table.at], frame_sum)
+    table.at, offset, out = chunk_table, 128, []
+    need(chunk_table >= 128, "a table in the header")
     for _ in range(chunks):
-        offset, sum_, size, raw_size, kind = table.get("QQIIH6x")
-        out["chunks"].append(dict(offset=offset, size=size, raw_size=raw_size, sum=sum_, kind=kind))
-    return out
+        sum_, size, raw_size, kind, reserved = table.get("QIIHH")
+        need(reserved == 0, "reserved bytes")
+        out.append(dict(offset=offset, size=size, raw_size=raw_size, sum=sum_, kind=kind))
+        offset += size
+    need(offset <= len(data), "chunks outside the file")
+    checksum(data[chunk_table : table.at], chunk_sum)
+    return dict(times=times, boxes=boxes, chunks=out)
+
+
+def clock(table, frames):
+    """The times of all frames."""
+    kind = table.get("B")
+    need(kind <= 2, "a clock")
+    if kind == 0:
+        times = [table.get("d") for _ in range(frames)]
+    else:
+        a, b = table.get("dd")
+        need(kind == 1 or b != 0, "a rate of zero")
+        times = [a + i * b if kind == 1 else (a + i) / b for i in range(frames)]
+    need(all(map(math.isfinite, times)) and all(a < b for a, b in zip(times, times[1:])), "times that do not rise")
+    return times
+
+
+def side(parts, bounds):
+    """A frame's box, from parts of the file's."""
+    if parts == b"\xff\xff\xff\0\0\0":
+        return [math.inf] * 3 + [-math.inf] * 3
+    sides = []
+    for k, part in enumerate(parts):
+        low, high = bounds[k % 3], bounds[k % 3 + 3]
+        need(part in (0, 255) or math.isfinite(high - low), "parts of an infinite box")
+        sides.append(low if part == 0 else high if part == 255 else f32(low + (high - low) * (part / 255)))
+    return box(sides)
 
 
 def checksum(data, expected):
@@ -507,7 +533,11 @@ class Reel:
         self.data = data
         self.container = container(data)
         self.chunks = {}
-        (only,) = [i for i, c in enumerate(self.container["chunks"]) if c["kind"] == 1]
+        chunks = self.container["chunks"]
+        (only,) = [i for i, c in enumerate(chunks) if c["kind"] == 1]
+        self.frames = [c for c in chunks if c["kind"] in (5, 6)]
+        need(len(self.frames) == len(self.container["times"]), "another number of frames than of times")
+        need(not self.frames or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
         self.description = description(self.chunk(only))
         self.static = [None if m["method"] == 4 else self.static_data(m) for m in self.description["meshes"]]
         self.decoded = {}
@@ -535,11 +565,11 @@ class Reel:
         """The content of a frame, with all frames that it needs."""
         if i in self.decoded:
             return self.decoded[i]
-        frames = self.container["frames"]
+        frames = self.frames
         near = None
-        if not frames[i]["index"]:
-            first = max(j for j in range(i) if frames[j]["index"])
-            last = min(j for j in range(i, len(frames)) if frames[j]["index"])
+        if frames[i]["kind"] == 6:
+            first = max(j for j in range(i) if frames[j]["kind"] == 5)
+            last = min(j for j in range(i, len(frames)) if frames[j]["kind"] == 5)
             for j in range(first, i):
                 self.frame(j)
             before = self.frame(i - 2) if i - 2 >= first else None
@@ -593,7 +623,9 @@ class Reel:
             streams = [decode_values(s, w) for s, w in zip(m["streams"], content["streams"])]
             names = [dict(semantic=s["semantic"], set=s["set"], values=v) for s, v in zip(m["streams"], streams)]
             meshes.append(dict(path=m["path"], indices=content["indices"], streams=names))
-        return dict(frame=i, time=self.container["frames"][i]["time"], nodes=nodes, meshes=meshes)
+        time, bounds = self.container["times"][i], self.container["boxes"][i]
+        bounds = bounds if all(map(math.isfinite, bounds)) else None
+        return dict(frame=i, time=time, box=bounds, nodes=nodes, meshes=meshes)
 
 
 def main():
@@ -603,7 +635,7 @@ def main():
         data = file.read()
     try:
         reel = Reel(data)
-        wanted = [int(n) for n in sys.argv[2:]] or range(len(reel.container["frames"]))
+        wanted = [int(n) for n in sys.argv[2:]] or range(len(reel.frames))
         json.dump([reel.show(i) for i in wanted], sys.stdout)
     except Malformed as problem:
         sys.exit(f"{sys.argv[1]}: {problem}")

@@ -1,10 +1,13 @@
 //! `.reel` files: checksums made right, and changes behind compression and sizes.
 
+use std::ops::Range;
+
 use libfuzzer_sys::fuzzer_mutate;
+use meshreel::kind;
 use meshreel_codec::block::{Compressor, Decompressor, Format};
 use meshreel_format::{
-    CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE, Field,
-    HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
+    BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC,
+    checksum,
 };
 
 /// Blocks larger than this are changed as they are, not behind their compression.
@@ -22,35 +25,55 @@ pub fn seal(bytes: &mut [u8]) -> bool {
     let len = bytes.len() as u64;
     put(bytes, 0, field(HEADER_FIELDS, "version"), 0);
     put(bytes, 0, field(HEADER_FIELDS, "file_size"), len);
-    for (noun, fields, size) in [
-        ("frame", FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE),
-        ("chunk", CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE),
-    ] {
-        let header = |name: &str| field(HEADER_FIELDS, &format!("{noun}_{name}"));
-        let table = get(bytes, 0, header("table")) as usize;
-        let count = get(bytes, 0, header("count")) as usize;
-        let Some(end) = count
-            .checked_mul(size)
-            .and_then(|size| table.checked_add(size))
-            .filter(|&end| end <= bytes.len())
-        else {
-            continue;
-        };
-        for entry in (table..end).step_by(size) {
-            let start = get(bytes, entry, field(fields, "offset")) as usize;
-            let size = get(bytes, entry, field(fields, "size")) as usize;
-            if let Some(part) = bytes.get(start..start.saturating_add(size)) {
-                let sum = checksum(part);
-                put(bytes, entry, field(fields, "checksum"), sum);
+    if let Some(table) = chunk_table(bytes) {
+        let entry = |name: &str| field(CHUNK_ENTRY_FIELDS, name);
+        let mut start = HEADER_SIZE;
+        for at in table.clone().step_by(CHUNK_ENTRY_SIZE) {
+            let end = start.saturating_add(get(bytes, at, entry("size")) as usize);
+            if let Some(chunk) = bytes.get(start..end) {
+                let sum = checksum(chunk);
+                put(bytes, at, entry("checksum"), sum);
             }
+            start = end;
         }
-        let sum = checksum(&bytes[table..end]);
-        put(bytes, 0, header("table_checksum"), sum);
+        let sum = checksum(&bytes[table]);
+        put(bytes, 0, field(HEADER_FIELDS, "chunk_table_checksum"), sum);
+    }
+    if let Some(table) = frame_table(bytes) {
+        let sum = checksum(&bytes[table]);
+        put(bytes, 0, field(HEADER_FIELDS, "frame_table_checksum"), sum);
     }
     let at = field(HEADER_FIELDS, "checksum");
     let sum = checksum(&bytes[..at.offset]);
     put(bytes, 0, at, sum);
     true
+}
+
+/// Where the table of chunks lies in a file that has a header.
+fn chunk_table(file: &[u8]) -> Option<Range<usize>> {
+    let start = header(file, "chunk_table");
+    let size = header(file, "chunk_count").checked_mul(CHUNK_ENTRY_SIZE)?;
+    within(file, start, size)
+}
+
+/// Where the table of frames lies: its first byte says whether it lists all times.
+fn frame_table(file: &[u8]) -> Option<Range<usize>> {
+    let (start, count) = (header(file, "frame_table"), header(file, "frame_count"));
+    let times = match file.get(start)? {
+        0 => count.checked_mul(8)?,
+        _ => 16,
+    };
+    let size = count.checked_mul(BOX_SIZE)?.checked_add(times)?;
+    within(file, start, size.checked_add(1)?)
+}
+
+fn within(file: &[u8], start: usize, size: usize) -> Option<Range<usize>> {
+    let end = start.checked_add(size)?;
+    (end <= file.len()).then_some(start..end)
+}
+
+fn header(file: &[u8], name: &str) -> usize {
+    get(file, 0, field(HEADER_FIELDS, name)) as usize
 }
 
 fn field(fields: &[Field], name: &str) -> Field {
@@ -72,11 +95,13 @@ fn put(bytes: &mut [u8], structure: usize, field: Field, value: u64) {
     bytes[at..at + field.size].copy_from_slice(&value.to_le_bytes()[..field.size]);
 }
 
-/// A file's parts, each with its entry in one of the two tables.
+/// A file's parts: chunks, each with its entry in their table, and what the table of frames says.
 struct Parts {
     header: Vec<u8>,
-    frames: Vec<Part>,
     chunks: Vec<Part>,
+    /// How times are kept, and the times.
+    clock: Vec<u8>,
+    boxes: Vec<[u8; BOX_SIZE]>,
 }
 
 struct Part {
@@ -84,63 +109,77 @@ struct Part {
     block: Vec<u8>,
 }
 
+impl Part {
+    fn kind(&self) -> u16 {
+        get(&self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind")) as u16
+    }
+}
+
 impl Parts {
     fn of(file: &[u8]) -> Option<Parts> {
-        let header = file.get(..HEADER_SIZE)?.to_vec();
-        let table = |noun: &str, fields: &[Field], size: usize| -> Option<Vec<Part>> {
-            let number = |name: &str| {
-                get(&header, 0, field(HEADER_FIELDS, &format!("{noun}_{name}"))) as usize
-            };
-            let start = number("table");
-            let end = start.checked_add(number("count").checked_mul(size)?)?;
-            let entries = file.get(start..end)?.chunks_exact(size);
-            let part = |entry: &[u8]| {
-                let start = get(entry, 0, field(fields, "offset")) as usize;
-                let end = start.checked_add(get(entry, 0, field(fields, "size")) as usize)?;
-                Some(Part {
-                    entry: entry.to_vec(),
-                    block: file.get(start..end)?.to_vec(),
-                })
-            };
-            entries.map(part).collect()
+        let own = file.get(..HEADER_SIZE)?.to_vec();
+        let mut start = HEADER_SIZE;
+        let part = |entry: &[u8]| {
+            let end =
+                start.checked_add(get(entry, 0, field(CHUNK_ENTRY_FIELDS, "size")) as usize)?;
+            let block = file.get(start..end)?.to_vec();
+            start = end;
+            let entry = entry.to_vec();
+            Some(Part { entry, block })
         };
-        let frames = table("frame", FRAME_ENTRY_FIELDS, FRAME_ENTRY_SIZE)?;
-        let chunks = table("chunk", CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE)?;
+        let entries = file[chunk_table(file)?].chunks_exact(CHUNK_ENTRY_SIZE);
+        let chunks = entries.map(part).collect::<Option<_>>()?;
+        let frames = &file[frame_table(file)?];
+        let boxes = header(file, "frame_count") * BOX_SIZE;
+        let (clock, boxes) = frames.split_at(frames.len() - boxes);
         Some(Parts {
-            header,
-            frames,
+            header: own,
             chunks,
+            clock: clock.to_vec(),
+            boxes: boxes.as_chunks().0.to_vec(),
         })
     }
 
-    /// Parts one after another, then the tables; all sizes, offsets and checksums right.
+    /// Numbers of the chunks that are frames.
+    fn frames(&self) -> Vec<usize> {
+        let is_frame = |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEX | kind::BETWEEN);
+        (0..self.chunks.len()).filter(is_frame).collect()
+    }
+
+    /// Takes frame `i` out, its chunk and what the tables say of it.
+    fn remove_frame(&mut self, i: usize) {
+        self.chunks.remove(self.frames()[i]);
+        if i < self.boxes.len() {
+            self.boxes.remove(i);
+            if self.clock[0] == 0 {
+                self.clock.drain(1 + 8 * i..9 + 8 * i);
+            }
+        }
+    }
+
+    /// Chunks one after another, then the tables; all sizes and checksums right.
     fn file(&self) -> Vec<u8> {
         let mut file = self.header.clone();
-        for (noun, fields, parts) in [
-            ("chunk", CHUNK_ENTRY_FIELDS, &self.chunks),
-            ("frame", FRAME_ENTRY_FIELDS, &self.frames),
-        ] {
-            let mut table = Vec::new();
-            for part in parts {
-                let mut entry = part.entry.clone();
-                let raw = Decompressor::raw_size(&part.block).unwrap_or(0);
-                put(&mut entry, 0, field(fields, "offset"), file.len() as u64);
-                put(
-                    &mut entry,
-                    0,
-                    field(fields, "size"),
-                    part.block.len() as u64,
-                );
-                put(&mut entry, 0, field(fields, "raw_size"), raw as u64);
-                file.extend_from_slice(&part.block);
-                table.extend_from_slice(&entry);
-            }
-            let header = |name: &str| field(HEADER_FIELDS, &format!("{noun}_{name}"));
-            let start = file.len() as u64;
-            put(&mut file, 0, header("table"), start);
-            put(&mut file, 0, header("count"), parts.len() as u64);
-            file.extend_from_slice(&table);
+        let mut table = Vec::new();
+        for part in &self.chunks {
+            let mut entry = part.entry.clone();
+            let raw = Decompressor::raw_size(&part.block).unwrap_or(0) as u64;
+            let mut number = |name, n| put(&mut entry, 0, field(CHUNK_ENTRY_FIELDS, name), n);
+            number("size", part.block.len() as u64);
+            number("raw_size", raw);
+            file.extend_from_slice(&part.block);
+            table.extend_from_slice(&entry);
         }
+        let mut append = |noun: &str, count: usize, table: &[u8]| {
+            let start = file.len() as u64;
+            let header = |name: &str| field(HEADER_FIELDS, &format!("{noun}_{name}"));
+            put(&mut file, 0, header("table"), start);
+            put(&mut file, 0, header("count"), count as u64);
+            file.extend_from_slice(table);
+        };
+        let frames = [&self.clock, self.boxes.as_flattened()].concat();
+        append("frame", self.boxes.len(), &frames);
+        append("chunk", self.chunks.len(), &table);
         seal(&mut file);
         file
     }
@@ -158,29 +197,32 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     if next(4) > 0
         && let Some(mut parts) = Parts::of(&data[..size])
     {
-        let kind = next(8);
-        let Parts { frames, chunks, .. } = &mut parts;
-        match kind {
-            // A frame twice, gone, or in another's place. Times are left as they are, so that they ascend.
+        let frames = parts.frames();
+        match next(8) {
+            // A frame twice, gone, or of the other kind. Times are left as they are, so that they ascend.
             0 if !frames.is_empty() => {
                 let (a, b) = (next(frames.len()), next(frames.len()));
+                let (frame, other) = (frames[a], frames[b]);
                 match next(3) {
-                    0 => frames[a].block = frames[b].block.clone(),
-                    1 => drop(frames.remove(a)),
+                    0 => parts.chunks[frame].block = parts.chunks[other].block.clone(),
+                    1 => parts.remove_frame(a),
                     _ => {
-                        let kind = field(FRAME_ENTRY_FIELDS, "kind");
-                        let other = get(&frames[a].entry, 0, kind) ^ 1;
-                        put(&mut frames[a].entry, 0, kind, other);
+                        let kind = match parts.chunks[frame].kind() {
+                            kind::INDEX => kind::BETWEEN,
+                            _ => kind::INDEX,
+                        };
+                        let at = field(CHUNK_ENTRY_FIELDS, "kind");
+                        put(&mut parts.chunks[frame].entry, 0, at, kind.into());
                     }
                 }
             }
-            1..=4 if !chunks.is_empty() => {
-                let chunk = next(chunks.len());
-                change(&mut chunks[chunk].block);
+            1..=4 if !parts.chunks.is_empty() => {
+                let chunk = next(parts.chunks.len());
+                change(&mut parts.chunks[chunk].block);
             }
             _ if !frames.is_empty() => {
-                let frame = next(frames.len());
-                change(&mut frames[frame].block);
+                let frame = frames[next(frames.len())];
+                change(&mut parts.chunks[frame].block);
             }
             _ => {}
         }
