@@ -14,6 +14,23 @@ pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
+/// Appends bytes with their number before them, as a varint.
+pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+    put_varint(
+        u32::try_from(bytes.len()).expect("parts of less than 4 GiB"),
+        out,
+    );
+    out.extend_from_slice(bytes);
+}
+
+/// What [`put_sized`] wrote at the start of `bytes`, and the bytes used in all.
+pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let size = c.varint()?;
+    let part = c.take(size as usize)?;
+    Ok((part, c.used()))
+}
+
 /// Takes values from the front of a byte slice; every method fails at the end of the input instead of panicking.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {

@@ -22,7 +22,10 @@ pub mod soft;
 pub mod source_map;
 pub mod stream;
 pub mod transform;
+pub mod weld;
 pub mod word;
+
+pub use bytes::{put_sized, take_sized};
 
 /// The bytes are not what the encoder writes. Says what is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -12,6 +12,7 @@
 //! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
+//! | … | 1 … 5 | `restart` | varint; 0: frames are stored one by one · else: in layers, a key that needs only the first every so many keys |
 //! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
 //! | … | list | `nodes` | parents before children |
 //! | … | meshes | `meshes` | `mesh_count` of them |
@@ -33,9 +34,9 @@
 //! |---|---|---|---|
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid, 3 skinned (reserved) · 4 fluid |
-//! | … | 1 | `codec` | 0 classic · 1, 2 reserved |
+//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
 //! | … | 1 | `flags` | bit 0 `has_table` |
-//! | … | 1 … 5 each | `vertices`, `indices`, `source_points` | varints |
+//! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
 //! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
 //! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
 //! | … | list | `streams` | positions first |
@@ -47,11 +48,11 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
 //! | 1 | 1 | `set` | number of the uv or colour set |
-//! | 2 | 1 | `flags` | bit 0 animated |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted |
 //! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |
-//! | … | 12 per component | `axes` | positions, uvs, colours: see [`crate::quantize`]; others: nothing |
+//! | … | 12 per component | `axes` | positions, uvs, colours kept as levels: see [`crate::quantize`]; others: nothing |
 //! | … | 8 | `tolerance` | f64 |
 //!
 //! | offset | size | name | meaning |
@@ -80,6 +81,9 @@ pub struct Description {
     pub fps: f64,
     /// Period of a closed cycle in seconds, 0 = none.
     pub period: f64,
+    /// 0: each frame is a unit. Else units are those of [`crate::soft::schedule`], and every `restart`-th key needs only
+    /// the first.
+    pub restart: u32,
     /// Nodes; parents before children.
     pub nodes: Vec<NodeRecord>,
     /// Unique meshes.
@@ -127,8 +131,12 @@ pub enum Method {
     Fluid = 4,
 }
 
-/// Codec of the frame payloads. 1 and 2 are reserved for `small` and `fast`.
+/// Codec of the frame payloads: the source system's predictors.
 pub const CODEC_CLASSIC: u8 = 0;
+/// The soft codec with entropy coding.
+pub const CODEC_SMALL: u8 = 1;
+/// The soft codec with packed bits.
+pub const CODEC_FAST: u8 = 2;
 
 /// A place inside a chunk's decompressed content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -154,6 +162,8 @@ pub struct MeshRecord {
     pub indices: u32,
     /// Points of the source mesh; for fluid the largest count.
     pub source_points: u32,
+    /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as [`Coding::Cells`].
+    pub points: u32,
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
     /// `index::encode` bytes. Unused for fluid.
@@ -187,6 +197,19 @@ pub enum Semantic {
     Colour = 4,
 }
 
+/// How the frames of a stream are kept. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Coding {
+    /// Levels of a lattice, [`crate::stream`].
+    #[default]
+    Levels = 0,
+    /// Cells of the soft codec, [`crate::soft`]; `word` is 2 or 4 bytes per component.
+    Cells = 1,
+    /// Normals or tangent frames predicted from the decoded positions.
+    Predicted = 2,
+}
+
 /// One vertex channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRecord {
@@ -198,6 +221,8 @@ pub struct StreamRecord {
     pub name: String,
     /// Per frame, or once.
     pub animated: bool,
+    /// How frames are kept.
+    pub coding: Coding,
     /// Bytes of a word: 1, 2 or 4.
     pub word: u8,
     /// Bits per component (normals, QTangents); for lattices the most bits of any axis.
@@ -237,6 +262,9 @@ pub struct Material {
     pub count: u32,
 }
 
+/// Keys restart at least so often. Part of the format.
+pub const MAX_RESTART: u32 = 64;
+
 /// Layout of the description. Part of the format.
 const LAYOUT: u8 = 0;
 
@@ -249,6 +277,7 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
     out.push(d.unit);
     put_f64(d.fps, out);
     put_f64(d.period, out);
+    put_varint(d.restart, out);
     put_count(d.meshes.len(), out);
     put_count(d.nodes.len(), out);
     for node in &d.nodes {
@@ -285,7 +314,7 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     put_text(&mesh.path, out);
     out.extend([mesh.method as u8, mesh.codec, u8::from(mesh.has_table)]);
-    for count in [mesh.vertices, mesh.indices, mesh.source_points] {
+    for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
         put_varint(count, out);
     }
     put_floats(&mesh.bounds, out);
@@ -299,7 +328,7 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         out.extend([
             stream.semantic as u8,
             stream.set,
-            u8::from(stream.animated),
+            u8::from(stream.animated) | (stream.coding as u8) << 1,
             stream.word,
             stream.bits,
         ]);
@@ -374,6 +403,10 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
         return Err(Corrupt("description: unknown unit").into());
     }
     let (fps, period) = (amount(&mut c)?, amount(&mut c)?);
+    let restart = c.varint()?;
+    if restart > MAX_RESTART {
+        return Err(Corrupt("description: keys restart too seldom").into());
+    }
     let mesh_count = c.varint()?;
     let nodes = list(&mut c, MIN_NODE, |c, at| decode_node(c, at, mesh_count))?;
     let meshes = items(&mut c, mesh_count, MIN_MESH, |c, _| decode_mesh(c))?;
@@ -386,6 +419,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
         unit,
         fps,
         period,
+        restart,
         nodes,
         meshes,
     })
@@ -393,7 +427,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
 
 // Fewest bytes of an item: a count is believed only as far as the input could hold that many.
 const MIN_NODE: usize = 12;
-const MIN_MESH: usize = 42;
+const MIN_MESH: usize = 43;
 const MIN_STREAM: usize = 14;
 const MIN_MATERIAL: usize = 4;
 
@@ -442,7 +476,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         id => return Err(Refused::Unknown { what: "method", id }),
     };
     let codec = c.u8()?;
-    if codec != CODEC_CLASSIC {
+    if codec > CODEC_FAST {
         return Err(Refused::Unknown {
             what: "codec",
             id: codec,
@@ -450,6 +484,10 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     }
     let has_table = flag(c)?;
     let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
+    let points = c.varint()?;
+    if points > vertices {
+        return Err(Corrupt("description: more points than vertices").into());
+    }
     if indices % 3 != 0 {
         return Err(Corrupt("description: indices are not three per triangle").into());
     }
@@ -490,6 +528,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         vertices,
         indices,
         source_points,
+        points,
         bounds,
         connectivity,
         values,
@@ -509,13 +548,32 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         4 => Semantic::Colour,
         _ => return Err(Corrupt("description: unknown stream")),
     };
-    let (set, animated, word, most) = (c.u8()?, flag(c)?, c.u8()?, c.u8()?);
+    let (set, flags, word, most) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
+    let coding = match flags >> 1 {
+        0 => Coding::Levels,
+        1 => Coding::Cells,
+        2 => Coding::Predicted,
+        _ => return Err(Corrupt("description: unknown stream flag")),
+    };
+    let animated = flags & 1 != 0;
+    if coding != Coding::Levels && !animated {
+        return Err(Corrupt("description: a still stream is kept as levels"));
+    }
+    let fits = match (coding, semantic) {
+        (Coding::Levels, _) => true,
+        (Coding::Cells, _) => semantic.has_axes() && word > 1,
+        (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
+    };
+    if !fits {
+        return Err(Corrupt("description: a stream cannot be kept so"));
+    }
     if !matches!(word, 1 | 2 | 4) || u32::from(most) > 8 * u32::from(word) {
         return Err(Corrupt("description: bits do not fit their word"));
     }
     let allowed = match semantic {
         Semantic::Normal => crate::octahedral::BITS,
         Semantic::QTangent => crate::qtangent::BITS,
+        _ if coding == Coding::Cells => 0..=0,
         _ => 0..=24,
     };
     if !allowed.contains(&u32::from(most)) {
@@ -523,7 +581,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     }
     let name = text(c)?;
     let mut axes = Vec::new();
-    if semantic.has_axes() {
+    if semantic.has_axes() && coding == Coding::Levels {
         for _ in 0..semantic.components() {
             let axis = Axis {
                 min: finite(c)?,
@@ -543,6 +601,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         set,
         name,
         animated,
+        coding,
         word,
         bits: most,
         axes,
@@ -660,6 +719,7 @@ mod tests {
             set: 0,
             name: "map1".into(),
             animated,
+            coding: Coding::Levels,
             word,
             bits,
             axes: if semantic.has_axes() {
@@ -675,6 +735,7 @@ mod tests {
             unit: 2,
             fps: 29.97,
             period: 0.0,
+            restart: 4,
             nodes: vec![
                 NodeRecord {
                     path: "/root".into(),
@@ -706,6 +767,7 @@ mod tests {
                 codec: CODEC_CLASSIC,
                 vertices: 300,
                 indices: 600,
+                points: 120,
                 source_points: 280,
                 bounds: [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
                 connectivity: Location {

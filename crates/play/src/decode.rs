@@ -6,7 +6,7 @@
 
 use crate::frame::Frame;
 use crate::mesh::MeshView;
-use crate::open::{Reel, SLOTS};
+use crate::open::Reel;
 use crate::statics::Statics;
 use crate::unit::{self, Frames, Source, Worker};
 use crate::{Error, matrix};
@@ -59,12 +59,12 @@ impl FrameDecoder {
         let mut decoder = FrameDecoder {
             reel: reel.clone(),
             statics,
-            slots: (0..SLOTS).map(|_| slot()).collect(),
+            slots: (0..reel.order().slots()).map(|_| slot()).collect(),
             compressed: Vec::with_capacity(compressed.unwrap_or(0) as usize),
             scratch: vec![0; scratch.unwrap_or(0)],
             worker: Worker::default(),
             // A jump to the end of a group waits for all of it.
-            plan: Vec::with_capacity(reel.longest_wait()),
+            plan: Vec::with_capacity(reel.order().longest_wait()),
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],

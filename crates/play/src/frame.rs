@@ -54,6 +54,12 @@ impl<'a> Frame<'a> {
         Some(levels(self.words, place))
     }
 
+    /// The buffer of a stream of cells and where they lie in it, where the frame has it.
+    pub fn cells(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
+        let place = self.layout.meshes[mesh].streams[stream]?;
+        Some((self.words, place))
+    }
+
     /// What a fluid mesh has in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;

@@ -11,7 +11,9 @@
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use crate::mesh::Range;
-use meshreel_codec::record::{Description, MeshRecord, Method, StreamRecord, Visibility};
+use meshreel_codec::record::{
+    Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+};
 use meshreel_codec::transform::Transform;
 
 /// 64-bit words per cache line: parts start at such a line.
@@ -48,6 +50,8 @@ pub(crate) struct Layout {
     pub meshes: Vec<MeshLayout>,
     /// 64-bit words of a frame.
     pub words: usize,
+    /// 64-bit words that decoding a unit needs besides its raw bytes: the largest stream of cells, once.
+    pub scratch: usize,
 }
 
 pub(crate) struct MeshLayout {
@@ -69,6 +73,19 @@ pub(crate) struct FluidLayout {
     pub indices: Place,
 }
 
+/// Cells that one frame of a stream has, in each of its parts: positions are of points, the rest of vertices.
+pub(crate) fn cell_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    match stream.semantic {
+        Semantic::Position => mesh.points as usize,
+        _ => mesh.vertices as usize,
+    }
+}
+
+/// A cell holds three numbers: colours take two.
+pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
+    stream.semantic.components().div_ceil(3)
+}
+
 /// Hands out places one after the other.
 #[derive(Default)]
 struct Shelf(usize);
@@ -85,8 +102,11 @@ impl Shelf {
     }
 
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
-        let len = stream.semantic.components() * mesh.vertices as usize;
-        self.place(usize::from(stream.word), len)
+        let word = usize::from(stream.word);
+        match stream.coding {
+            Coding::Cells => self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream)),
+            _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
+        }
     }
 }
 
@@ -113,6 +133,11 @@ impl Layout {
         let meshes = (description.meshes.iter())
             .map(|mesh| MeshLayout::new(mesh, &mut shelf))
             .collect();
+        let streams = (description.meshes.iter())
+            .flat_map(|mesh| mesh.streams.iter().map(move |stream| (mesh, stream)));
+        let cells = streams.filter(|(_, stream)| stream.coding == Coding::Cells);
+        let scratch =
+            cells.map(|(mesh, stream)| cell_count(mesh, stream) * stream.word as usize / 2);
         Layout {
             bits: visible,
             visibility,
@@ -120,6 +145,7 @@ impl Layout {
             transforms,
             meshes,
             words: shelf.0,
+            scratch: scratch.max().unwrap_or(0),
         }
     }
 }

@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod cells;
 mod clock;
 mod decode;
 mod demand;
@@ -40,6 +41,7 @@ mod layout;
 mod matrix;
 mod mesh;
 mod open;
+mod order;
 pub mod rules;
 pub mod sequencer;
 mod statics;

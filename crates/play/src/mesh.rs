@@ -1,12 +1,13 @@
 //! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
 
 use crate::Error;
+use crate::cells::{self, Cells};
 use crate::frame::Frame;
 use crate::open::Reel;
 use crate::statics::Statics;
 use crate::words::{Levels, Words};
 use meshreel_codec::quantize::{self, Axis};
-use meshreel_codec::record::{MeshRecord, Method, Semantic};
+use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
 use meshreel_codec::{octahedral, qtangent};
 
 /// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
@@ -29,6 +30,8 @@ pub struct MeshView<'a> {
     materials: &'a [Range],
     /// Static streams, and the first frame's of animated ones.
     fixed: &'a [Words],
+    /// Per stream of cells its parts.
+    cells: &'a [Vec<Cells>],
     /// The mesh's number, and the frame that has its animated streams.
     frame: Option<(usize, Frame<'a>)>,
 }
@@ -50,6 +53,7 @@ impl<'a> MeshView<'a> {
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
             fixed: &fixed.streams,
+            cells: &fixed.cells,
             frame: frame.map(|frame| (mesh, frame)),
         };
         if record.method == Method::Fluid {
@@ -101,7 +105,7 @@ impl<'a> MeshView<'a> {
     }
 
     /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize; what they
-    /// mean is in `record().streams[stream]`. Panics where there is no such stream.
+    /// mean is in `record().streams[stream]`. None of a stream of cells. Panics where there is no such stream.
     pub fn levels(&self, stream: usize) -> Levels<'a> {
         let of_frame = self
             .frame
@@ -187,6 +191,13 @@ impl<'a> MeshView<'a> {
     ) -> Result<(), Error> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
+        if self.record.streams[stream].coding == Coding::Cells {
+            let of_frame = self
+                .frame
+                .and_then(|(mesh, frame)| frame.cells(mesh, stream));
+            cells::positions_into(&self.cells[stream], of_frame, semantic.components(), out);
+            return Ok(());
+        }
         let axes: &[Axis] = &self.record.streams[stream].axes;
         match self.levels(stream) {
             Levels::U8(levels) => quantize::dequantize(axes, levels, out),

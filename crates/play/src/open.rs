@@ -2,10 +2,13 @@
 //! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
 
 use crate::Error;
-use crate::layout::Layout;
+use crate::layout::{Layout, cell_count, cell_parts};
+use crate::order::Order;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::record::{self, Description, Location, MeshRecord, Method, Refused, Semantic};
+use meshreel_codec::record::{
+    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
+};
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_codec::transform::Transform;
 use meshreel_format::{ChunkEntry, FrameEntry, ReadAt, Reader};
@@ -27,9 +30,6 @@ pub mod kind {
     /// Frames that need others.
     pub const BETWEEN: u16 = 6;
 }
-
-/// Frames of each animated stream that a decoder keeps: two index frames and three between them.
-pub(crate) const SLOTS: u64 = 5;
 
 /// How a frame is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,18 +75,10 @@ struct Shared {
     description: Description,
     /// Chunk of each unit.
     units: Vec<u32>,
-    /// Index frames around each frame (itself, for an index frame).
-    groups: Vec<Group>,
+    order: Order,
     memory: u64,
     layout: Layout,
     statics: Mutex<Option<Arc<Statics>>>,
-}
-
-/// The index frames at or before and at or after a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Group {
-    pub before: usize,
-    pub after: usize,
 }
 
 impl Reel {
@@ -104,19 +96,23 @@ impl Reel {
 
     fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
-        let units = find_units(&reader)?;
-        let groups = find_groups(&reader, &units);
+        let (units, order) = find_units(&reader, description.restart)?;
         for mesh in &description.meshes {
-            check_mesh(reader.path(), mesh, reader.chunks())?;
+            check_mesh(
+                reader.path(),
+                mesh,
+                reader.chunks(),
+                description.restart > 0,
+            )?;
         }
-        let memory = check_limits(&description, &reader, limits)?;
+        let memory = check_limits(&description, &reader, order.slots(), limits)?;
         Ok(Reel {
             shared: Arc::new(Shared {
                 reader,
                 layout: Layout::new(&description),
                 description,
                 units,
-                groups,
+                order,
                 memory,
                 statics: Mutex::new(None),
             }),
@@ -219,14 +215,9 @@ impl Reel {
         Ok(Some(map))
     }
 
-    /// Number of the chunk that is unit `unit`.
-    pub(crate) fn unit_chunk_number(&self, unit: usize) -> usize {
-        self.shared.units[unit] as usize
-    }
-
-    /// The chunk that is unit `unit`.
-    pub(crate) fn unit_chunk(&self, unit: usize) -> &ChunkEntry {
-        &self.chunks()[self.unit_chunk_number(unit)]
+    /// Chunks of its units, in order.
+    pub(crate) fn units(&self) -> &[u32] {
+        &self.shared.units
     }
 
     /// Where things are in a decoded frame.
@@ -234,9 +225,9 @@ impl Reel {
         &self.shared.layout
     }
 
-    /// The index frames around `frame`, which must exist.
-    pub(crate) fn group(&self, frame: usize) -> Group {
-        self.shared.groups[frame]
+    /// How its units hang together.
+    pub(crate) fn order(&self) -> &Order {
+        &self.shared.order
     }
 
     /// Static data of all meshes: read at the first call, shared afterwards.
@@ -352,58 +343,26 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     })
 }
 
-/// The chunks that are units, one for each frame; the first and the last need no others.
-fn find_units(reader: &Reader) -> Result<Vec<u32>, Error> {
+/// The chunks that are units, and how they hang together.
+fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error> {
     let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
     let chunks = (0..).zip(reader.chunks());
     let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
-    let wrong = |what: String| Err(Error::malformed(reader.path(), &what, "the tables"));
-    if units.len() != reader.frames().len() {
-        let (units, frames) = (units.len(), reader.frames().len());
-        return wrong(format!("{units} chunks for {frames} frames"));
-    }
-    let ends = [units.first(), units.last()];
-    let alone = |&&unit: &&u32| reader.chunks()[unit as usize].kind == kind::INDEX;
-    if !ends.iter().flatten().all(alone) {
-        return wrong("the first or the last frame is not an index frame".into());
-    }
-    Ok(units)
-}
-
-/// Groups of all frames, of which the first and the last are index frames.
-fn find_groups(reader: &Reader, units: &[u32]) -> Vec<Group> {
-    let index = |&unit: &u32| reader.chunks()[unit as usize].kind == kind::INDEX;
-    let mut before = 0;
-    let mut groups: Vec<Group> = (units.iter().enumerate())
-        .map(|(i, unit)| {
-            if index(unit) {
-                before = i;
-            }
-            Group { before, after: 0 }
-        })
-        .collect();
-    let mut after = 0;
-    for (i, group) in groups.iter_mut().enumerate().rev() {
-        if index(&units[i]) {
-            after = i;
-        }
-        group.after = after;
-    }
-    groups
+    let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
+    let order = Order::new(reader.frames().len(), units.len(), restart, index);
+    order
+        .map(|order| (units, order))
+        .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
 /// What a mesh says, against the chunk table and itself.
-fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), Error> {
+fn check_mesh(
+    path: &Path,
+    mesh: &MeshRecord,
+    chunks: &[ChunkEntry],
+    layered: bool,
+) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
-    match mesh.codec {
-        record::CODEC_CLASSIC => {}
-        other => {
-            return Err(Error::unsupported(
-                path,
-                format!("codec {other} of mesh {} (use a newer meshreel)", mesh.path),
-            ));
-        }
-    }
     if !mesh.indices.is_multiple_of(3) {
         return wrong("the indices make no whole triangles");
     }
@@ -413,10 +372,11 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
-        let lattice = matches!(
-            stream.semantic,
-            Semantic::Position | Semantic::Uv | Semantic::Colour
-        );
+        let cells = stream.coding == Coding::Cells;
+        if cells && (mesh.method != Method::Soft || !layered) {
+            return wrong("cells where there can be none");
+        }
+        let lattice = stream.semantic.has_axes() && !cells;
         if !matches!(stream.word, 1 | 2 | 4) {
             return wrong("a word is not 1, 2 or 4 bytes");
         }
@@ -465,7 +425,12 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(
 }
 
 /// Bytes that the static data and one decoder take, refused where they are beyond the limits.
-fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> Result<u64, Error> {
+fn check_limits(
+    description: &Description,
+    reader: &Reader,
+    slots: u64,
+    limits: &Limits,
+) -> Result<u64, Error> {
     let path = reader.path();
     let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
     if objects > limits.max_objects {
@@ -496,7 +461,7 @@ fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> 
     for mesh in &description.meshes {
         let vertices = u64::from(mesh.vertices);
         let fluid = mesh.method == Method::Fluid;
-        add(u64::from(mesh.indices), if fluid { 4 * SLOTS } else { 4 });
+        add(u64::from(mesh.indices), if fluid { 4 * slots } else { 4 });
         if mesh.has_table || fluid {
             add(vertices, 6);
         }
@@ -504,23 +469,33 @@ fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> 
             let copies = match mesh.method {
                 Method::Static => 1,
                 // The base and one in each slot.
-                Method::Soft => 1 + if stream.animated { SLOTS } else { 0 },
-                Method::Fluid => SLOTS,
+                Method::Soft => 1 + if stream.animated { slots } else { 0 },
+                Method::Fluid => slots,
             };
-            let components = stream.semantic.components() as u64;
-            add(vertices, copies * components * u64::from(stream.word));
+            let word = u64::from(stream.word);
+            match stream.coding {
+                Coding::Cells => {
+                    let cells = cell_parts(stream) as u64 * cell_count(mesh, stream) as u64;
+                    add(cells, copies * 4 * word + CELL_BYTES);
+                    add(u64::from(mesh.indices), 16);
+                }
+                _ => add(
+                    vertices,
+                    copies * stream.semantic.components() as u64 * word,
+                ),
+            }
             add(copies, 64);
         }
         add(
             mesh.materials.len() as u64,
-            if fluid { 8 * SLOTS } else { 8 },
+            if fluid { 8 * slots } else { 8 },
         );
     }
     let scratch = description.meshes.iter().map(table_scratch).max();
     add(1, scratch.unwrap_or(0));
     let animated = description.nodes.iter().filter(|n| n.animated).count() as u64;
-    add(animated, SLOTS * size_of::<Transform>() as u64);
-    add(description.nodes.len() as u64, 96 + SLOTS);
+    add(animated, slots * size_of::<Transform>() as u64);
+    add(description.nodes.len() as u64, 96 + slots);
     // One unit, and while static data loads one chunk, compressed and not.
     let largest = |size: fn(&ChunkEntry) -> u32| reader.chunks().iter().map(size).max();
     add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
@@ -535,6 +510,9 @@ fn check_limits(description: &Description, reader: &Reader, limits: &Limits) -> 
     }
     Ok(memory)
 }
+
+/// Bytes of static data per cell: levels of detail, neighbours, weights, the first frame, and what making them takes.
+const CELL_BYTES: u64 = 256;
 
 /// Bytes that deriving a predictor table takes for a while: the corners of each vertex, and at most six choices per
 /// corner and one per vertex, never more than 32 per vertex, in a list that grows by doubling.

@@ -1,13 +1,18 @@
 //! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of animated ones.
 
 use crate::Error;
+use crate::cells::Cells;
+use crate::layout::cell_parts;
 use crate::open::{Reel, slice};
 use crate::words::{Held, Words};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::parallelogram::{self, Table};
-use meshreel_codec::record::{Location, MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_codec::soft::decode::{First, Static};
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::stream::{self, References, Spatial};
-use meshreel_codec::{Corrupt, index};
+use meshreel_codec::{Corrupt, index, take_sized, weld};
+use std::sync::Arc;
 
 /// Static data of all meshes, in their order.
 pub(crate) struct Statics {
@@ -19,8 +24,10 @@ pub(crate) struct Statics {
 pub(crate) struct StaticMesh {
     pub indices: Vec<u32>,
     pub table: Table,
-    /// Per stream its values (static) or those of the first frame (animated).
+    /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
     pub streams: Vec<Words>,
+    /// Per stream of cells its parts.
+    pub cells: Vec<Vec<Cells>>,
 }
 
 /// How values of a kind are predicted within a frame. Part of the format.
@@ -59,10 +66,8 @@ impl Statics {
                 let record = &records[m];
                 let at = || format!("static values of mesh {}", record.path);
                 let bytes = slice(reel.path(), content, record.values, at)?;
-                let values = read_values(record, &meshes[m].indices, bytes);
-                let (table, streams) = values.map_err(|c| Error::corrupt(reel.path(), c, at()))?;
-                (meshes[m].table, meshes[m].streams) = (table, streams);
-                Ok(())
+                let read = read_values(record, &mut meshes[m], bytes);
+                read.map_err(|c| Error::corrupt(reel.path(), c, at()))
             },
         )?;
         Ok(Statics { meshes })
@@ -103,30 +108,107 @@ fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> 
     Ok(indices)
 }
 
-fn read_values(
-    record: &MeshRecord,
-    indices: &[u32],
-    bytes: &[u8],
-) -> Result<(Table, Vec<Words>), Corrupt> {
+fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
-    let mut table = Table::new();
+    let has_cells = record.streams.iter().any(|s| s.coding == Coding::Cells);
+    let mut points = Vec::new();
+    if has_cells {
+        points.resize(vertices, 0);
+        used += weld::decode(bytes, record.points, &mut points)?;
+    }
     if record.has_table {
-        (table, used) = parallelogram::decode_table(bytes, indices, vertices)?;
+        let (table, size) =
+            parallelogram::decode_table(after(bytes, used), &mesh.indices, vertices)?;
+        mesh.table = table;
+        used += size;
     }
-    let mut streams = Vec::with_capacity(record.streams.len());
+    let mut cells = CellReader {
+        indices: &mesh.indices,
+        points: &points,
+        domains: Default::default(),
+    };
     for stream in &record.streams {
-        let mut words = Words::zeroed(stream.word, stream.semantic.components() * vertices);
-        let rest = bytes.get(used..).unwrap_or(&[]);
-        used += match words {
-            Words::U8(_) => read_stream::<u8>(stream, rest, &table, &mut words)?,
-            Words::U16(_) => read_stream::<u16>(stream, rest, &table, &mut words)?,
-            Words::U32(_) => read_stream::<u32>(stream, rest, &table, &mut words)?,
-        };
-        streams.push(words);
+        let rest = after(bytes, used);
+        let mut parts = Vec::new();
+        let mut words = Words::zeroed(1, 0);
+        if stream.coding == Coding::Cells {
+            used += cells.read(record, stream, rest, &mut parts)?;
+        } else {
+            words = Words::zeroed(stream.word, stream.semantic.components() * vertices);
+            used += match words {
+                Words::U8(_) => read_stream::<u8>(stream, rest, &mesh.table, &mut words)?,
+                Words::U16(_) => read_stream::<u16>(stream, rest, &mesh.table, &mut words)?,
+                Words::U32(_) => read_stream::<u32>(stream, rest, &mesh.table, &mut words)?,
+            };
+        }
+        mesh.streams.push(words);
+        mesh.cells.push(parts);
     }
-    all_used(bytes, used)?;
-    Ok((table, streams))
+    all_used(bytes, used)
+}
+
+fn after(bytes: &[u8], used: usize) -> &[u8] {
+    bytes.get(used..).unwrap_or(&[])
+}
+
+/// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made once.
+struct CellReader<'a> {
+    indices: &'a [u32],
+    /// Point of each vertex.
+    points: &'a [u32],
+    domains: [Option<(Hierarchy, Arc<Vec<u32>>)>; 2],
+}
+
+impl CellReader<'_> {
+    fn read(
+        &mut self,
+        record: &MeshRecord,
+        stream: &StreamRecord,
+        bytes: &[u8],
+        out: &mut Vec<Cells>,
+    ) -> Result<usize, Corrupt> {
+        let of_points = stream.semantic == Semantic::Position;
+        let (hierarchy, places) = self.domain(record, of_points);
+        let mut used = 0;
+        for _ in 0..cell_parts(stream) {
+            let (part, size) = take_sized(after(bytes, used))?;
+            let coded = Static::decode(part, hierarchy.clone(), None)?;
+            let wide = matches!(coded.first, First::Wide(_));
+            if wide != (stream.word == 4) {
+                return Err(Corrupt("cells of another width than the description says"));
+            }
+            out.push(Cells {
+                coded,
+                places: places.clone(),
+            });
+            used += size;
+        }
+        Ok(used)
+    }
+
+    fn domain(&mut self, record: &MeshRecord, of_points: bool) -> (Hierarchy, Arc<Vec<u32>>) {
+        let (indices, points) = (self.indices, self.points);
+        let domain = self.domains[usize::from(of_points)].get_or_insert_with(|| {
+            let hierarchy = match of_points {
+                true => {
+                    let of = |&vertex: &u32| points[vertex as usize];
+                    let triangles: Vec<u32> = indices.iter().map(of).collect();
+                    hierarchy::build(record.points, &triangles)
+                }
+                false => hierarchy::build(record.vertices, indices),
+            };
+            let mut place = vec![0; hierarchy.order.len()];
+            for (new, &old) in (0..).zip(&hierarchy.order) {
+                place[old as usize] = new;
+            }
+            if of_points {
+                place = points.iter().map(|&p| place[p as usize]).collect();
+            }
+            (hierarchy, Arc::new(place))
+        });
+        domain.clone()
+    }
 }
 
 fn read_stream<W: Held>(

@@ -1,81 +1,53 @@
-//! Units: what is stored, read, checked and decoded as a whole. Of a classic file each frame is one.
+//! Units: what is stored, read, checked and decoded as a whole.
 //!
 //! This is all that decoders and the player need to know about the order in which a file can be decoded: the frames of
 //! a unit, the frames that must be decoded before it, and [`decode`].
 
 use crate::Error;
+use crate::cells;
 use crate::fluid;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
-use crate::open::{FrameKind, Reel};
+use crate::open::Reel;
+use crate::order::References;
 use crate::statics::{Statics, spatial};
 use crate::words::Held;
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::parallelogram::Table;
-use meshreel_codec::record::{MeshRecord, Method, Semantic};
-use meshreel_codec::stream::{self, References};
+use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
+use meshreel_codec::stream::{self, References as StreamReferences};
 use meshreel_codec::transform;
 use meshreel_codec::word::Word;
+use meshreel_format::ChunkEntry;
 
-/// A few frame numbers.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Frames {
-    list: [u32; Frames::MOST],
-    count: usize,
-}
-
-impl Frames {
-    /// Most frames of a unit, and most that one needs.
-    pub const MOST: usize = 16;
-
-    fn push(&mut self, frame: usize) {
-        let frame = frame as u32;
-        if self.count < Frames::MOST && !self.contains(&frame) {
-            self.list[self.count] = frame;
-            self.count += 1;
-        }
-    }
-}
-
-impl std::ops::Deref for Frames {
-    type Target = [u32];
-    fn deref(&self) -> &[u32] {
-        &self.list[..self.count]
-    }
-}
+pub(crate) use crate::order::Frames;
 
 /// The units of a file: `0..count`.
 impl Reel {
     pub(crate) fn unit_count(&self) -> usize {
-        self.frame_count()
+        self.units().len()
     }
 
     /// The unit that brings `frame`.
     pub(crate) fn unit_of(&self, frame: usize) -> usize {
-        frame
+        self.order().unit_of(frame)
     }
 
-    /// The frames of a unit, in the order of time.
+    /// The frames of a unit, in the order in which they are decoded.
     pub(crate) fn unit_frames(&self, unit: usize) -> Frames {
-        let mut frames = Frames::default();
-        frames.push(unit);
-        frames
+        self.order().frames(unit)
     }
 
     /// The frames of other units that must be decoded before it.
     pub(crate) fn unit_needs(&self, unit: usize) -> Frames {
-        let mut needs = Frames::default();
-        if let Some(between) = Between::of(self, unit) {
-            needs.push(between.index_before);
-            needs.push(between.index_after);
-            needs.push(between.previous);
-            if let Some(frame) = between.before_previous {
-                needs.push(frame);
-            }
-        }
-        needs
+        self.order().needs(unit)
+    }
+
+    /// The chunk that is unit `unit`: where it lies, its sizes and its checksum.
+    pub(crate) fn unit_chunk(&self, unit: usize) -> &ChunkEntry {
+        &self.chunks()[self.units()[unit] as usize]
     }
 
     /// Reads a unit as it lies in the file, and compares its checksum. `out` is replaced; its memory is reused.
@@ -102,13 +74,6 @@ impl Reel {
         ))
     }
 
-    /// Most units that one frame can wait for, itself included.
-    pub(crate) fn longest_wait(&self) -> usize {
-        let group = |frame| self.group(frame);
-        let longest = (0..self.frame_count()).map(|f| group(f).after - group(f).before);
-        2 + longest.max().unwrap_or(0)
-    }
-
     /// 64-bit words of one decoded frame.
     pub(crate) fn frame_words(&self) -> usize {
         self.layout().words
@@ -116,31 +81,7 @@ impl Reel {
 
     /// 64-bit words that decoding a unit needs for a while.
     pub(crate) fn scratch_words(&self, unit: usize) -> usize {
-        (self.unit_chunk(unit).raw_size as usize).div_ceil(8)
-    }
-}
-
-/// Frames that a between frame of a classic file is predicted from.
-#[derive(Clone, Copy)]
-struct Between {
-    previous: usize,
-    before_previous: Option<usize>,
-    index_before: usize,
-    index_after: usize,
-}
-
-impl Between {
-    fn of(reel: &Reel, frame: usize) -> Option<Between> {
-        if reel.frame_kind(frame) == FrameKind::Index {
-            return None;
-        }
-        let group = reel.group(frame);
-        Some(Between {
-            previous: frame - 1,
-            before_previous: (frame - 1 > group.before).then(|| frame - 2),
-            index_before: group.before,
-            index_after: group.after,
-        })
+        (self.unit_chunk(unit).raw_size as usize).div_ceil(8) + self.layout().scratch
     }
 }
 
@@ -158,19 +99,20 @@ pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
 /// Called with each mesh and the bytes that it has in the decompressed unit.
 pub(crate) type Meter<'a> = dyn FnMut(usize, usize) + 'a;
 
-/// A unit being decoded; names it in errors.
-struct Job<'a> {
-    reel: &'a Reel,
-    statics: &'a Statics,
-    frame: usize,
-    references: Option<[Option<&'a [u64]>; 4]>,
-}
-
 /// A unit as it lies in the file; the caller has compared its checksum.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub unit: usize,
     pub compressed: &'a [u8],
+}
+
+/// A unit being decoded; names it in errors.
+struct Job<'a, 'd> {
+    reel: &'a Reel,
+    statics: &'a Statics,
+    unit: usize,
+    frames: Frames,
+    decoded: &'a Decoded<'d>,
 }
 
 /// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words` each.
@@ -187,40 +129,31 @@ pub(crate) fn decode(
     out: &mut [&mut [u64]],
     meter: &mut Meter<'_>,
 ) -> Result<(), Error> {
-    let [out] = out else {
-        return Err(Error::misuse("a unit has one frame"));
-    };
-    let Source { unit, compressed } = source;
-    let references = match Between::of(reel, unit) {
-        None => None,
-        Some(b) => {
-            let before_previous = b.before_previous.map(decoded);
-            let found = [
-                decoded(b.previous),
-                before_previous.flatten(),
-                decoded(b.index_before),
-                decoded(b.index_after),
-            ];
-            let missing = [found[0], found[2], found[3]].contains(&None);
-            if missing || before_previous == Some(None) {
-                return Err(Error::misuse("a frame is decoded before those it needs"));
-            }
-            Some(found)
-        }
-    };
     let job = Job {
         reel,
         statics,
-        frame: unit,
-        references,
+        unit: source.unit,
+        frames: reel.unit_frames(source.unit),
+        decoded,
     };
-    let raw = job.decompress(compressed, worker, scratch)?;
-    job.read(raw, worker, out, meter)
+    let needs = reel.unit_needs(source.unit);
+    if needs.iter().any(|&frame| decoded(frame as usize).is_none()) {
+        return Err(Error::misuse("a frame is decoded before those it needs"));
+    }
+    if out.len() != job.frames.len() || scratch.len() < reel.scratch_words(source.unit) {
+        return Err(Error::misuse(
+            "a unit is decoded into other buffers than it needs",
+        ));
+    }
+    let raw_words = (reel.unit_chunk(source.unit).raw_size as usize).div_ceil(8);
+    let (raw, scratch) = scratch.split_at_mut(raw_words);
+    let raw = job.decompress(source.compressed, worker, raw)?;
+    job.read(raw, worker, scratch, out, meter)
 }
 
-impl<'a> Job<'a> {
-    fn corrupt(&self, corrupt: Corrupt, of: &str) -> Error {
-        let frame = self.frame;
+impl Job<'_, '_> {
+    fn corrupt(&self, at: usize, corrupt: Corrupt, of: &str) -> Error {
+        let frame = self.frames.get(at).or(self.frames.first()).unwrap_or(&0);
         let at = match of {
             "" => format!("frame {frame}"),
             of => format!("frame {frame}, {of}"),
@@ -232,54 +165,58 @@ impl<'a> Job<'a> {
         &self,
         compressed: &[u8],
         worker: &mut Worker,
-        scratch: &'s mut [u64],
+        raw: &'s mut [u64],
     ) -> Result<&'s [u8], Error> {
-        let size = self.reel.unit_chunk(self.frame).raw_size as usize;
-        let raw = bytemuck::cast_slice_mut(scratch);
-        let raw: &mut [u8] = raw.get_mut(..size).ok_or_else(|| {
-            Error::misuse(format!("{size} bytes of scratch are needed to decompress"))
-        })?;
+        let size = self.reel.unit_chunk(self.unit).raw_size as usize;
+        let raw: &mut [u8] = &mut bytemuck::cast_slice_mut(raw)[..size];
         match Decompressor::raw_size(compressed) {
             Ok(said) if said == size => {}
             Ok(_) => {
-                let what = Corrupt("block and frame table disagree on the size");
-                return Err(self.corrupt(what, ""));
+                let what = Corrupt("block and chunk table disagree on the size");
+                return Err(self.corrupt(0, what, ""));
             }
-            Err(corrupt) => return Err(self.corrupt(corrupt, "")),
+            Err(corrupt) => return Err(self.corrupt(0, corrupt, "")),
         }
         let done = worker.decompressor.decompress(compressed, raw);
-        done.map_err(|c| self.corrupt(c, ""))?;
+        done.map_err(|c| self.corrupt(0, c, ""))?;
         Ok(raw)
+    }
+
+    /// A frame that one of this unit needs: of another unit, or of this one among those done.
+    fn find<'f>(&'f self, frame: u32, done: &'f [&mut [u64]]) -> Option<&'f [u64]> {
+        match self.frames.iter().position(|&f| f == frame) {
+            Some(at) => done.get(at).map(|words| &**words),
+            None => (self.decoded)(frame as usize),
+        }
     }
 
     fn read(
         &self,
         mut bytes: &[u8],
         worker: &mut Worker,
-        out: &mut [u64],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
         meter: &mut Meter<'_>,
     ) -> Result<(), Error> {
-        let layout = self.reel.layout();
-        let visibility: &mut [u8] = part_mut(out, layout.visibility);
-        let bits = take(&mut bytes, visibility.len());
-        visibility.copy_from_slice(bits.map_err(|c| self.corrupt(c, "visibility"))?);
-        if layout.transforms.len > 0 {
-            let previous = self.references.and_then(|r| r[0]);
-            let previous = previous.map(|words| part(words, layout.transforms));
-            let used = transform::decode(bytes, previous, part_mut(out, layout.transforms));
-            used.and_then(|used| take(&mut bytes, used))
-                .map_err(|c| self.corrupt(c, "transforms"))?;
+        for at in 0..out.len() {
+            self.read_nodes(at, &mut bytes, out)?;
         }
         for (m, mesh) in self.reel.description().meshes.iter().enumerate() {
             let before = bytes.len();
             match mesh.method {
                 Method::Static => {}
-                Method::Soft => self.read_soft(m, mesh, &mut bytes, out)?,
+                Method::Soft => {
+                    for stream in 0..mesh.streams.len() {
+                        self.read_stream(m, stream, &mut bytes, scratch, out)?;
+                    }
+                }
                 Method::Fluid => {
-                    let layout = &layout.meshes[m];
-                    let used = fluid::read(mesh, layout, bytes, out, &mut worker.table);
-                    used.and_then(|used| take(&mut bytes, used))
-                        .map_err(|c| self.corrupt(c, &format!("mesh {}", mesh.path)))?;
+                    let layout = &self.reel.layout().meshes[m];
+                    for (at, out) in out.iter_mut().enumerate() {
+                        let used = fluid::read(mesh, layout, bytes, out, &mut worker.table);
+                        used.and_then(|used| take(&mut bytes, used))
+                            .map_err(|c| self.corrupt(at, c, &format!("mesh {}", mesh.path)))?;
+                    }
                 }
             }
             meter(m, before - bytes.len());
@@ -287,54 +224,104 @@ impl<'a> Job<'a> {
         if bytes.is_empty() {
             return Ok(());
         }
-        Err(self.corrupt(Corrupt("bytes left over"), ""))
+        Err(self.corrupt(0, Corrupt("bytes left over"), ""))
     }
 
-    fn read_soft(
+    /// Visibility and transforms of the unit's frame number `at`.
+    fn read_nodes(
         &self,
-        m: usize,
-        mesh: &MeshRecord,
+        at: usize,
         bytes: &mut &[u8],
-        out: &mut [u64],
+        out: &mut [&mut [u64]],
     ) -> Result<(), Error> {
-        for (s, record) in mesh.streams.iter().enumerate() {
-            let Some(place) = self.reel.layout().meshes[m].streams[s] else {
-                continue;
+        let layout = self.reel.layout();
+        let (done, rest) = out.split_at_mut(at);
+        let out = &mut *rest[0];
+        let visibility: &mut [u8] = part_mut(out, layout.visibility);
+        let bits = take(bytes, visibility.len());
+        visibility.copy_from_slice(bits.map_err(|c| self.corrupt(at, c, "visibility"))?);
+        if layout.transforms.len == 0 {
+            return Ok(());
+        }
+        let references = self.reel.order().references(self.frames[at]);
+        let previous = references.previous.and_then(|frame| self.find(frame, done));
+        let previous = previous.map(|words| part(words, layout.transforms));
+        let used = transform::decode(bytes, previous, part_mut(out, layout.transforms));
+        used.and_then(|used| take(bytes, used))
+            .map_err(|c| self.corrupt(at, c, "transforms"))?;
+        Ok(())
+    }
+
+    /// All frames of a stream.
+    fn read_stream(
+        &self,
+        mesh: usize,
+        stream: usize,
+        bytes: &mut &[u8],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Error> {
+        let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
+            return Ok(());
+        };
+        let record = &self.reel.description().meshes[mesh];
+        let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
+        if record.streams[stream].coding != Coding::Levels {
+            let unit = cells::Unit {
+                order: self.reel.order(),
+                unit: self.unit,
+                place,
             };
+            let parts = &self.statics.meshes[mesh].cells[stream];
+            let used = unit.read(parts, bytes, self.decoded, scratch, out);
+            used.and_then(|used| take(bytes, used))
+                .map_err(|c| name(c, 0))?;
+            return Ok(());
+        }
+        for at in 0..out.len() {
             let used = match place.size {
-                1 => self.read_stream::<u8>((m, s), record.semantic, place, bytes, out),
-                2 => self.read_stream::<u16>((m, s), record.semantic, place, bytes, out),
-                _ => self.read_stream::<u32>((m, s), record.semantic, place, bytes, out),
+                1 => self.read_levels::<u8>((mesh, stream), at, place, bytes, out),
+                2 => self.read_levels::<u16>((mesh, stream), at, place, bytes, out),
+                _ => self.read_levels::<u32>((mesh, stream), at, place, bytes, out),
             };
             used.and_then(|used| take(bytes, used))
-                .map_err(|c| self.corrupt(c, &stream_name(mesh, s)))?;
+                .map_err(|c| name(c, at))?;
         }
         Ok(())
     }
 
-    fn read_stream<W: Held + Word + Pod>(
+    fn read_levels<W: Held + Word + Pod>(
         &self,
         (mesh, stream): (usize, usize),
-        semantic: Semantic,
+        at: usize,
         place: Place,
         bytes: &[u8],
-        out: &mut [u64],
+        out: &mut [&mut [u64]],
     ) -> Result<usize, Corrupt> {
         let fixed = &self.statics.meshes[mesh];
-        let reference = |i: usize| {
-            let words = self.references.and_then(|r| r[i]);
+        let (done, rest) = out.split_at_mut(at);
+        let References {
+            previous,
+            before_previous,
+            index_before,
+            index_after,
+        } = self.reel.order().references(self.frames[at]);
+        let found = |frame: Option<u32>| {
+            let words = frame.and_then(|frame| self.find(frame, done));
             words.map(|words| part::<W>(words, place))
         };
-        let references = References {
+        let references = StreamReferences {
             base: Some(W::of(&fixed.streams[stream])),
-            previous: reference(0),
-            before_previous: reference(1),
-            index_before: reference(2),
-            index_after: reference(3),
+            previous: found(previous),
+            before_previous: found(before_previous),
+            index_before: found(index_before),
+            index_after: found(index_after),
             table: &fixed.table,
         };
+        let semantic = self.reel.description().meshes[mesh].streams[stream].semantic;
+        let out = part_mut(rest[0], place);
         let (components, spatial) = (semantic.components(), spatial(semantic));
-        stream::decode(bytes, components, spatial, references, part_mut(out, place))
+        stream::decode(bytes, components, spatial, references, out)
     }
 }
 

@@ -5,8 +5,8 @@
 use meshreel::FrameKind;
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
-    self, CODEC_CLASSIC, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord,
+    Semantic, StreamRecord, Visibility,
 };
 use meshreel::{FrameDecoder, Limits, Reel, SourceMap, Transform, kind};
 use meshreel_codec::block::{Compressor, Format};
@@ -194,6 +194,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
         set,
         name: format!("{semantic:?}{set}"),
         animated,
+        coding: Coding::Levels,
         word,
         bits,
         axes: vec![axis; axes],
@@ -217,6 +218,7 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         vertices: n * n,
         indices,
         source_points: n * n,
+        points: 0,
         bounds: [-1.5, -1.5, -1.5, 1.5, 1.5, 1.5],
         connectivity: Location::default(),
         values: Location::default(),
@@ -517,6 +519,7 @@ pub fn sample(frames: usize, fluid: bool) -> Sample {
         unit: 1,
         fps: 24.0,
         period: 0.0,
+        restart: 0,
         nodes,
         meshes,
     };

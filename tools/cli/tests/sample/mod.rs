@@ -7,8 +7,8 @@ use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::parallelogram::{Table, build_table, derive_table, encode_table};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::record::{
-    self, CODEC_CLASSIC, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord,
+    Semantic, StreamRecord, Visibility,
 };
 use meshreel_codec::stream::{References, Spatial, encode_between, encode_index};
 use meshreel_codec::transform::{self, Transform};
@@ -80,6 +80,7 @@ fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> Stre
         set: 0,
         name: String::new(),
         animated,
+        coding: Coding::Levels,
         word,
         bits,
         axes: match semantic.has_axes() {
@@ -98,6 +99,7 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         vertices,
         indices,
         source_points: vertices,
+        points: 0,
         bounds: BOX,
         connectivity: Location::default(),
         values: Location::default(),
@@ -133,6 +135,7 @@ fn description(nodes: Vec<NodeRecord>, meshes: Vec<MeshRecord>) -> Description {
         unit: 1,
         fps: 24.0,
         period: 0.0,
+        restart: 0,
         nodes,
         meshes,
     }

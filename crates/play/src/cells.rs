@@ -1,0 +1,138 @@
+//! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a unit.
+
+use crate::frame::{part, part_mut};
+use crate::layout::Place;
+use crate::order::Order;
+use crate::unit::{Decoded, take};
+use bytemuck::Pod;
+use meshreel_codec::soft::decode::{self, First, Static, Width};
+use meshreel_codec::soft::lattice::Grid;
+use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::{Corrupt, take_sized};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A stream, or one half of it (colours are kept as rgb and alpha).
+pub(crate) struct Cells {
+    pub coded: Static,
+    /// Where a vertex is among the cells: those lie in the order of levels of detail.
+    pub places: Arc<Vec<u32>>,
+}
+
+/// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and where the
+/// stream's cells are in it; without one, the first frame.
+pub(crate) fn positions_into(
+    parts: &[Cells],
+    of_frame: Option<(&[u64], Place)>,
+    components: usize,
+    out: &mut [f32],
+) {
+    for (i, cells) in parts.iter().enumerate() {
+        let points = cells.coded.points();
+        let range = i * points..(i + 1) * points;
+        let take = (components - 3 * i).min(3);
+        let mut out = Output {
+            grid: &cells.coded.grid,
+            places: &cells.places,
+            stride: components,
+            first: 3 * i,
+            take,
+            out,
+        };
+        match (of_frame, &cells.coded.first) {
+            (Some((words, place)), First::Narrow(_)) => {
+                out.write::<i16>(&part(words, place)[range]);
+            }
+            (Some((words, place)), First::Wide(_)) => {
+                out.write::<i32>(&part(words, place)[range]);
+            }
+            (None, First::Narrow(first)) => out.write(first),
+            (None, First::Wide(first)) => out.write(first),
+        }
+    }
+}
+
+/// Where floats go: `take` of every `stride`, from `first` on.
+struct Output<'a> {
+    grid: &'a Grid,
+    places: &'a [u32],
+    stride: usize,
+    first: usize,
+    take: usize,
+    out: &'a mut [f32],
+}
+
+impl Output<'_> {
+    fn write<W: Copy + Into<i32>>(&mut self, cells: &[[W; 4]]) {
+        let vertices = self.out.chunks_exact_mut(self.stride);
+        for (out, &place) in vertices.zip(self.places) {
+            let [x, y, z, _] = cells[place as usize];
+            let value = self.grid.position([x.into(), y.into(), z.into()]);
+            out[self.first..self.first + self.take].copy_from_slice(&value[..self.take]);
+        }
+    }
+}
+
+/// Where the frames of a unit of a stream go.
+pub(crate) struct Unit<'a> {
+    pub order: &'a Order,
+    pub unit: usize,
+    pub place: Place,
+}
+
+impl Unit<'_> {
+    /// Reads the frames of a stream from the start of `bytes`; returns the bytes used.
+    pub fn read(
+        &self,
+        parts: &[Cells],
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<usize, Corrupt> {
+        let mut rest = bytes;
+        for (i, cells) in parts.iter().enumerate() {
+            let (unit, used) = take_sized(rest)?;
+            take(&mut rest, used)?;
+            let points = cells.coded.points();
+            let range = i * points..(i + 1) * points;
+            match self.place.size {
+                8 => self.read_part::<i16>(&cells.coded, range, unit, decoded, scratch, out),
+                _ => self.read_part::<i32>(&cells.coded, range, unit, decoded, scratch, out),
+            }?;
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    fn read_part<W: Width + Pod>(
+        &self,
+        coded: &Static,
+        range: Range<usize>,
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        const NOT_LAYERED: Corrupt = Corrupt("cells in a file without layers");
+        let Order::Layered {
+            schedule, units, ..
+        } = self.order
+        else {
+            return Err(NOT_LAYERED);
+        };
+        let place = self.place;
+        let reference = |frame: u32| {
+            let words = decoded(frame as usize)?;
+            part::<[W; 4]>(words, place).get(range.clone())
+        };
+        let count = out.len();
+        let mut frames: [&mut [[W; 4]]; UNIT_FRAMES] = Default::default();
+        for (frame, out) in frames.iter_mut().zip(out.iter_mut()) {
+            *frame = &mut part_mut(out, place)[range.clone()];
+        }
+        let scratch = &mut bytemuck::cast_slice_mut(scratch)[..range.len()];
+        let unit = units[self.unit];
+        let frames = &mut frames[..count];
+        decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
+    }
+}

@@ -1,0 +1,224 @@
+//! In what order frames can be decoded: units, the frames that each brings, and the frames that it needs.
+//!
+//! Serial files have a unit per frame. A between frame needs the frame before, the one before that if it is of the same
+//! group, and the index frames around. Layered files (presets `small` and `fast`) have the units of
+//! [`meshreel_codec::soft::schedule`].
+
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+
+/// A few frame numbers, at most as many as a unit has or needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Frames {
+    list: [u32; Frames::MOST],
+    count: usize,
+}
+
+impl Frames {
+    /// A layer of a group needs four keys and the seven frames above it.
+    pub const MOST: usize = 12;
+
+    pub(crate) fn push(&mut self, frame: u32) {
+        if self.count < Frames::MOST && !self.contains(&frame) {
+            self.list[self.count] = frame;
+            self.count += 1;
+        }
+    }
+}
+
+impl std::ops::Deref for Frames {
+    type Target = [u32];
+    fn deref(&self) -> &[u32] {
+        &self.list[..self.count]
+    }
+}
+
+impl FromIterator<u32> for Frames {
+    fn from_iter<I: IntoIterator<Item = u32>>(frames: I) -> Frames {
+        let mut list = Frames::default();
+        frames.into_iter().for_each(|frame| list.push(frame));
+        list
+    }
+}
+
+/// How the units of a file hang together.
+pub(crate) enum Order {
+    Serial {
+        /// Of each frame the index frames around it; itself, for an index frame.
+        groups: Vec<Group>,
+    },
+    Layered {
+        schedule: Schedule,
+        /// Units as they lie in the file.
+        units: Vec<Unit>,
+        /// By [`Schedule::number`], where in the file.
+        places: Vec<u32>,
+    },
+}
+
+/// The index frames at or before and at or after a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub before: u32,
+    pub after: u32,
+}
+
+impl Order {
+    /// Of a file with so many frames and units; `index` says which units need no others. Or what is wrong with it.
+    pub fn new(
+        frames: usize,
+        units: usize,
+        restart: u32,
+        index: impl Fn(usize) -> bool,
+    ) -> Result<Order, &'static str> {
+        const COUNT: &str = "another number of units than its frames need";
+        if restart > 0 {
+            let count = u32::try_from(frames).map_err(|_| "too many frames for layers")?;
+            let schedule = Schedule::new(count, restart);
+            // Every frame is in a unit, and a unit has at most eight.
+            if units < frames / 8 || units > frames {
+                return Err(COUNT);
+            }
+            let in_file: Vec<Unit> = schedule.in_file().collect();
+            if in_file.len() != units {
+                return Err(COUNT);
+            }
+            let mut places = vec![u32::MAX; schedule.units() as usize];
+            for (place, unit) in (0..).zip(&in_file) {
+                places[schedule.number(*unit) as usize] = place;
+            }
+            return Ok(Order::Layered {
+                schedule,
+                units: in_file,
+                places,
+            });
+        }
+        if frames != units {
+            return Err(COUNT);
+        }
+        if frames > 0 && !(index(0) && index(frames - 1)) {
+            return Err("the first or the last frame is not an index frame");
+        }
+        let mut before = 0;
+        let mut groups: Vec<Group> = (0..frames)
+            .map(|i| {
+                if index(i) {
+                    before = i as u32;
+                }
+                Group { before, after: 0 }
+            })
+            .collect();
+        let mut after = 0;
+        for (i, group) in groups.iter_mut().enumerate().rev() {
+            if index(i) {
+                after = i as u32;
+            }
+            group.after = after;
+        }
+        Ok(Order::Serial { groups })
+    }
+
+    /// The unit that brings a frame.
+    pub fn unit_of(&self, frame: usize) -> usize {
+        match self {
+            Order::Serial { .. } => frame,
+            Order::Layered {
+                schedule, places, ..
+            } => places[schedule.number(schedule.unit_of(frame as u32)) as usize] as usize,
+        }
+    }
+
+    /// The frames of a unit, in the order in which they are decoded.
+    pub fn frames(&self, unit: usize) -> Frames {
+        match self {
+            Order::Serial { .. } => [unit as u32].into_iter().collect(),
+            Order::Layered {
+                schedule, units, ..
+            } => schedule.frames_of(units[unit]).iter().copied().collect(),
+        }
+    }
+
+    /// What transforms and levels of a frame are predicted from: the frame before or the nearest one on the left, the one
+    /// before that (serial), and the frames on both sides. Nothing for frames that need no others.
+    pub fn references(&self, frame: u32) -> References {
+        match self {
+            Order::Serial { groups } => {
+                let group = groups[frame as usize];
+                if group.before == frame {
+                    return References::default();
+                }
+                References {
+                    previous: Some(frame - 1),
+                    before_previous: (frame - 1 > group.before).then(|| frame - 2),
+                    index_before: Some(group.before),
+                    index_after: Some(group.after),
+                }
+            }
+            Order::Layered { schedule, .. } => {
+                let key = schedule.key_of(frame).is_some();
+                let all = schedule.references(frame);
+                // What a key would take from the first frame is in the static data.
+                let mut list = all.iter().copied().filter(|&r| !(key && r == 0));
+                let previous = list.next();
+                References {
+                    previous,
+                    before_previous: None,
+                    index_before: previous,
+                    index_after: list.next().or(previous),
+                }
+            }
+        }
+    }
+
+    /// The frames of other units that must be decoded before it.
+    pub fn needs(&self, unit: usize) -> Frames {
+        match self {
+            Order::Serial { .. } => {
+                let r = self.references(unit as u32);
+                let list = [r.index_before, r.index_after, r.previous, r.before_previous];
+                list.into_iter().flatten().collect()
+            }
+            Order::Layered {
+                schedule, units, ..
+            } => {
+                let unit = units[unit];
+                let key = matches!(unit, Unit::Key(_));
+                let needs = schedule.needs(unit);
+                needs
+                    .iter()
+                    .copied()
+                    .filter(|&f| !(key && f == 0))
+                    .collect()
+            }
+        }
+    }
+
+    /// Most units that one frame can wait for, itself included.
+    pub fn longest_wait(&self) -> usize {
+        match self {
+            Order::Serial { groups } => {
+                let longest = groups.iter().map(|g| (g.after - g.before) as usize);
+                2 + longest.max().unwrap_or(0)
+            }
+            Order::Layered { schedule, .. } => schedule.restart().min(schedule.keys()) as usize + 8,
+        }
+    }
+
+    /// Frames that a decoder has to hold at once.
+    pub fn slots(&self) -> u64 {
+        match self {
+            // Two index frames and three between them.
+            Order::Serial { .. } => 5,
+            // Four keys, two more on the way to them, and a group.
+            Order::Layered { .. } => 4 + 2 + 15,
+        }
+    }
+}
+
+/// What a frame is predicted from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct References {
+    pub previous: Option<u32>,
+    pub before_previous: Option<u32>,
+    pub index_before: Option<u32>,
+    pub index_after: Option<u32>,
+}
