@@ -216,7 +216,7 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
             Some(k) => &keys[k as usize][..],
             None => &[],
         };
-        let [inner, last] = encoder.group(group, &key, &mut work)?;
+        let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
         units[schedule.number(Unit::Inner(group)) as usize] = inner;
         units[schedule.number(Unit::Last(group)) as usize] = last;
     }

@@ -13,7 +13,7 @@ use meshreel_codec::{
     parallelogram::{self, Table},
     qtangent,
     quantize::Axis,
-    record::{Method, Semantic, StreamRecord},
+    record::{Coding, Method, Semantic, StreamRecord},
     stream::{self, References},
 };
 use meshreel_scene::{Mesh, Remark};
@@ -116,6 +116,7 @@ pub fn choose_streams(
             semantic,
             set: 0,
             name: String::new(),
+            coding: Coding::Levels,
             animated: fluid
                 || prepared.normals_animated
                 || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
@@ -216,6 +217,7 @@ fn lattice(
         set,
         name,
         animated,
+        coding: Coding::Levels,
         word: streams::word_for(bits),
         bits: bits as u8,
         axes,
@@ -310,15 +312,21 @@ impl<'a> MeshPlan<'a> {
             parallelogram::encode_table(&self.table, indices, out);
         }
         let mut position_bytes = 0;
-        for (record, levels) in self.streams.iter().zip(&self.bases) {
-            with_levels!(levels, v => {
-                stream::encode_index(v, record.semantic.components(), streams::spatial(record.semantic), self.alone(), out)
-            });
+        for (s, record) in self.streams.iter().enumerate() {
+            self.encode_base(s, out);
             if record.semantic == Semantic::Position {
                 position_bytes = out.len() - start;
             }
         }
         position_bytes
+    }
+
+    /// Appends the values or the base of a stream.
+    pub fn encode_base(&self, stream: usize, out: &mut Vec<u8>) {
+        let semantic = self.streams[stream].semantic;
+        with_levels!(&self.bases[stream], v => {
+            stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.alone(), out)
+        });
     }
 
     fn alone<W>(&self) -> References<'_, W> {
@@ -332,7 +340,12 @@ impl<'a> MeshPlan<'a> {
         }
     }
 
-    fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
+    pub fn keep_promise(
+        &self,
+        record: &StreamRecord,
+        error: f64,
+        frame: usize,
+    ) -> Result<(), Error> {
         // Angles come back from f32 vectors: a few millionths of a degree are the measuring's own.
         let grain = match record.semantic {
             Semantic::Normal | Semantic::QTangent => 1e-4,
@@ -373,7 +386,7 @@ impl<'a> MeshPlan<'a> {
         }
     }
 
-    fn static_bounds(&self) -> [f32; 6] {
+    pub fn static_bounds(&self) -> [f32; 6] {
         streams::bounds(&self.streams[0], &self.bases[0])
     }
 
@@ -429,7 +442,7 @@ impl<'a> MeshPlan<'a> {
         Ok(parts)
     }
 
-    fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
+    pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
         let mut part = Part {
             bounds: NOTHING,
             ..Part::default()
@@ -488,7 +501,7 @@ impl<'a> MeshPlan<'a> {
         Ok(part)
     }
 
-    fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
+    pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
             what: format!(
                 "{}: {:?} of frame {frame} does not decode to what was encoded",

@@ -1,12 +1,15 @@
 //! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
+pub mod cells;
 pub mod encode;
 pub mod error;
 pub mod evaluate;
 pub mod flatten;
 pub mod fluid;
 pub mod identical;
+pub mod layered;
+pub mod levels;
 pub mod mesh;
 pub mod motion;
 pub mod options;
@@ -15,9 +18,10 @@ pub mod plan;
 pub mod prepare;
 pub mod report;
 pub mod streams;
+mod units;
 mod write;
 
 pub use error::Error;
-pub use options::{MeshOverride, MethodChoice, Options, Tolerance};
+pub use options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
 pub use plan::compile;
 pub use report::{MeshReport, Phase, Progress, Report, Silent};

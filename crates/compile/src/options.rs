@@ -51,8 +51,11 @@ pub struct Options {
     pub method: MethodChoice,
     /// Block compression.
     pub block: Format,
-    /// Index frames at most this many frames apart, 1…64.
-    pub index_every: usize,
+    /// How moving points are kept.
+    pub preset: Preset,
+    /// Index frames (classic) or restart keys (small, fast) at most this many frames apart: 1…64, for the latter a
+    /// multiple of 16. Without it 16 or 64.
+    pub index_every: Option<usize>,
     /// Edges sharper than this stay hard where normals are made; None = all smooth.
     pub smooth_angle: Option<f64>,
     /// The animation is a closed cycle.
@@ -85,6 +88,28 @@ pub struct Options {
     pub meshes: Vec<MeshOverride>,
 }
 
+/// How moving points are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Fewest bytes.
+    Small,
+    /// Fastest decoding.
+    Fast,
+    /// The source system's predictors and block compression.
+    Classic,
+}
+
+impl Preset {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Small => "small",
+            Preset::Fast => "fast",
+            Preset::Classic => "classic",
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -95,7 +120,8 @@ impl Default for Options {
             channels: Channels::default(),
             method: MethodChoice::Auto,
             block: Format::Zstd,
-            index_every: 16,
+            preset: Preset::Classic,
+            index_every: None,
             smooth_angle: None,
             cycle: false,
             fps: None,
@@ -150,7 +176,14 @@ impl Options {
             ))),
         };
         within("--colour-bits", self.colour_bits as usize, 1, 16)?;
-        within("--index-every", self.index_every, 1, 64)?;
+        within("--index-every", self.index_every(), 1, 64)?;
+        if self.preset != Preset::Classic && !self.index_every().is_multiple_of(16) {
+            return Err(Error::misuse(format!(
+                "--index-every must be a multiple of 16 with --preset {}, not {}",
+                self.preset.name(),
+                self.index_every()
+            )));
+        }
         within("--effort", self.effort as usize, 1, 9)?;
         if let Some(angle) = self.smooth_angle
             && !(0.0..=180.0).contains(&angle)
@@ -163,6 +196,21 @@ impl Options {
             positive("--fps", fps)?;
         }
         Ok(())
+    }
+
+    /// Frames from one index frame or restart key to the next.
+    pub fn index_every(&self) -> usize {
+        let usual = if self.preset == Preset::Classic {
+            16
+        } else {
+            64
+        };
+        self.index_every.unwrap_or(usual)
+    }
+
+    /// The same in keys of a layered file.
+    pub fn restart(&self) -> u32 {
+        (self.index_every() / 16).max(1) as u32
     }
 
     /// What decides the frame times.
@@ -197,9 +245,11 @@ impl Options {
         channels.extend(self.channels.colours.then_some("colours"));
         line("channels", channels.join(","));
         line("method", method(self.method));
-        line("preset", "classic".into());
-        line("block", format!("{:?}", self.block).to_lowercase());
-        line("index-every", format!("{}", self.index_every));
+        line("preset", self.preset.name().into());
+        if self.preset == Preset::Classic {
+            line("block", format!("{:?}", self.block).to_lowercase());
+        }
+        line("index-every", format!("{}", self.index_every()));
         if let Some(angle) = self.smooth_angle {
             line("smooth-angle", format!("{angle}"));
         }
@@ -247,7 +297,7 @@ mod tests {
             |_| {},
             |o| o.tolerance = Tolerance::Absolute(1e-30),
             |o| o.smooth_angle = Some(0.0),
-            |o| (o.colour_bits, o.index_every, o.effort) = (16, 64, 9),
+            |o| (o.colour_bits, o.index_every, o.effort) = (16, Some(64), 9),
             |o| o.fps = Some(0.001),
             |o| (o.jobs, o.memory) = (0, 0),
         ];
@@ -266,8 +316,8 @@ mod tests {
             |o| o.uv_tolerance = f64::NAN,
             |o| o.colour_bits = 0,
             |o| o.colour_bits = 17,
-            |o| o.index_every = 0,
-            |o| o.index_every = 65,
+            |o| o.index_every = Some(0),
+            |o| o.index_every = Some(65),
             |o| o.effort = 0,
             |o| o.effort = 10,
             |o| o.smooth_angle = Some(f64::NAN),

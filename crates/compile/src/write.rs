@@ -3,14 +3,16 @@
 
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
+use crate::layered::{self, MeshCoder};
 use crate::motion::{Motion, Tracks, transform_box};
 use crate::plan::{Budget, visibility};
 use crate::report::{MeshReport, Phase, Progress, Report};
-use crate::{Error, Options, pipeline};
+use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
     index,
     record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
+    soft::schedule::Schedule,
     source_map::{self, SourceMap},
     transform::{self, Transform},
 };
@@ -27,9 +29,6 @@ const VALUES: u16 = 3;
 const SOURCE_MAP: u16 = 4;
 const INDEX: u16 = 5;
 const BETWEEN: u16 = 6;
-
-/// Bytes that each frame costs in the tables.
-const FRAME_COST: usize = CHUNK_ENTRY_SIZE + BOX_SIZE;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -141,7 +140,7 @@ impl Batches {
 /// Blocks are at most this large, so that a reader's limits hold.
 const LARGEST_BLOCK: usize = 1 << 30;
 
-fn check_size(what: &str, size: usize) -> Result<(), Error> {
+pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
     match size <= LARGEST_BLOCK {
         true => Ok(()),
         false => Err(Error::Limit {
@@ -153,11 +152,11 @@ fn check_size(what: &str, size: usize) -> Result<(), Error> {
 }
 
 /// What a group's job needs to know of one frame.
-struct FrameInput {
-    visible: Vec<u8>,
-    transforms: Vec<Transform>,
+pub struct FrameInput {
+    pub visible: Vec<u8>,
+    pub transforms: Vec<Transform>,
     /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
-    shown: Vec<(u32, [[f64; 4]; 3])>,
+    pub shown: Vec<(u32, [[f64; 4]; 3])>,
 }
 
 struct GroupInput {
@@ -198,6 +197,27 @@ pub fn write(
         false => Output::File(Writer::create(target)?),
     };
     let meshes = job.plans.len();
+    let schedule = Schedule::new(job.times.len() as u32, job.options.restart());
+    let layered = job.options.preset != Preset::Classic;
+    let points: Vec<_> = job
+        .plans
+        .iter()
+        .map(|(plan, _)| layered::points(plan))
+        .collect();
+    let sources: Vec<_> = (job.plans.iter().zip(&points))
+        .map(|((plan, _), points)| layered::frames(plan, points.as_ref()))
+        .collect();
+    let coders: Vec<MeshCoder<'_>> = match layered {
+        false => Vec::new(),
+        true => pool.install(|| {
+            let meshes = job.plans.par_iter().zip(&points).zip(&sources);
+            meshes
+                .map(|(((plan, _), points), sources)| {
+                    MeshCoder::new(plan, points.as_ref(), sources, schedule, job.options)
+                })
+                .collect::<Result<_, Error>>()
+        })?,
+    };
     let mut compressor = Compressor::new(job.options.block, job.options.effort);
     let mut connectivity = Batches::new(CONNECTIVITY, meshes);
     let mut values = Batches::new(VALUES, meshes);
@@ -214,7 +234,10 @@ pub fn write(
             &mut output,
         )?;
         let mut bytes = Vec::new();
-        let positions = plan.encode_values(&mut bytes);
+        let positions = match coders.get(m) {
+            Some(coder) => coder.encode_values(&mut bytes),
+            None => plan.encode_values(&mut bytes),
+        };
         position_share[m] = positions as f64 / bytes.len().max(1) as f64;
         values.add(
             m,
@@ -243,31 +266,52 @@ pub fn write(
         raw_bytes: raw_points + job.raw_transform_bytes,
         flags: 0,
     };
-    encode_frames(&job, pool, progress, |frame| {
-        let kind = match index_frame(frame.frame, job.times.len(), every(&job)) {
-            true => INDEX,
-            false => BETWEEN,
-        };
-        output.chunk(kind, frame.raw as u32, &frame.bytes)?;
-        if let Output::File(w) = &mut output {
-            w.add_frame(job.times[frame.frame], frame.bounds)?;
-        }
-        for k in 0..3 {
-            summary.bounds[k] = summary.bounds[k].min(frame.bounds[k]);
-            summary.bounds[k + 3] = summary.bounds[k + 3].max(frame.bounds[k + 3]);
-        }
-        let stored = (frame.bytes.len() + FRAME_COST) as f64 / frame.raw.max(1) as f64;
-        for (total, part) in totals.iter_mut().zip(frame.parts) {
+    let mut count = |raw: usize, size: usize, parts: Vec<Counted>| {
+        let stored = size as f64 / raw.max(1) as f64;
+        for (total, part) in totals.iter_mut().zip(parts) {
             total.bytes += part.bytes as f64 * stored;
             total.position_bytes += part.position_bytes as f64 * stored;
             total.error = total.error.max(part.error);
             total.vertices = total.vertices.max(part.vertices);
             total.indices = total.indices.max(part.indices);
         }
-        Ok(())
-    })
+    };
+    let mut boxes = vec![crate::encode::NOTHING; job.times.len()];
+    if layered {
+        units::encode(&job, &coders, schedule, pool, progress, &mut |unit| {
+            let kind = if unit.alone { INDEX } else { BETWEEN };
+            output.chunk(kind, unit.raw as u32, &unit.bytes)?;
+            let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
+            count(unit.raw, unit.bytes.len() + cost, unit.parts);
+            for (frame, bounds) in unit.bounds {
+                boxes[frame as usize] = bounds;
+            }
+            Ok(())
+        })
+    } else {
+        encode_frames(&job, pool, progress, |frame| {
+            let kind = match index_frame(frame.frame, job.times.len(), every(&job)) {
+                true => INDEX,
+                false => BETWEEN,
+            };
+            output.chunk(kind, frame.raw as u32, &frame.bytes)?;
+            let cost = CHUNK_ENTRY_SIZE + BOX_SIZE;
+            count(frame.raw, frame.bytes.len() + cost, frame.parts);
+            boxes[frame.frame] = frame.bounds;
+            Ok(())
+        })
+    }
     .map_err(with_target)?;
-    let description = describe(&job, &connectivity, &values, &maps, &totals);
+    for (&time, bounds) in job.times.iter().zip(boxes) {
+        for k in 0..3 {
+            summary.bounds[k] = summary.bounds[k].min(bounds[k]);
+            summary.bounds[k + 3] = summary.bounds[k + 3].max(bounds[k + 3]);
+        }
+        if let Output::File(writer) = &mut output {
+            writer.add_frame(time, bounds)?;
+        }
+    }
+    let description = describe(&job, &coders, [&connectivity, &values, &maps], &totals);
     let mut bytes = Vec::new();
     meshreel_codec::record::encode(&description, &mut bytes);
     if meshreel_codec::record::decode(&bytes).as_ref() != Ok(&description) {
@@ -332,12 +376,12 @@ struct Total {
 }
 
 /// What is counted of one mesh in one frame.
-struct Counted {
-    bytes: usize,
-    position_bytes: usize,
-    error: f64,
-    vertices: usize,
-    indices: usize,
+pub struct Counted {
+    pub bytes: usize,
+    pub position_bytes: usize,
+    pub error: f64,
+    pub vertices: usize,
+    pub indices: usize,
 }
 
 fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
@@ -356,9 +400,8 @@ fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
 
 fn describe(
     job: &Job<'_>,
-    connectivity: &Batches,
-    values: &Batches,
-    maps: &Batches,
+    coders: &[MeshCoder<'_>],
+    [connectivity, values, maps]: [&Batches; 3],
     totals: &[Total],
 ) -> Description {
     let mut mesh_of = vec![None; job.placed.len()];
@@ -408,19 +451,22 @@ fn describe(
             };
             let low: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).0);
             let high: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).1);
+            let coder = coders.get(m);
+            let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
             MeshRecord {
                 path: plan.path.clone(),
                 method: plan.method,
-                codec: CODEC_CLASSIC,
+                codec,
                 vertices: fixed.map_or(totals[m].vertices, |f| f.vertex_point.len()) as u32,
                 indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,
                 source_points: prepared.points as u32,
+                points,
                 bounds: [low[0], low[1], low[2], high[0], high[1], high[2]],
                 connectivity: connectivity.locations[m],
                 values: values.locations[m],
                 source_map: maps.locations[m],
-                has_table: plan.has_table,
-                streams: plan.streams.clone(),
+                has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
+                streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
                 materials: prepared
                     .materials
                     .iter()
@@ -441,6 +487,10 @@ fn describe(
         unit,
         fps: job.scene.fps.unwrap_or(0.0),
         period: period(job),
+        restart: match job.options.preset {
+            Preset::Classic => 0,
+            _ => job.options.restart(),
+        },
         nodes,
         meshes,
     }
@@ -486,7 +536,7 @@ fn index_frame(frame: usize, frames: usize, every: usize) -> bool {
 
 /// Distance of index frames: as asked, but shorter where one group would not fit into the memory allowed.
 fn every(job: &Job<'_>) -> usize {
-    let mut every = job.options.index_every;
+    let mut every = job.options.index_every();
     while every > 1 && group_bytes(job, every) > job.options.memory {
         every = every.div_ceil(2);
     }
@@ -526,57 +576,19 @@ fn encode_frames(
     let every = every(job);
     let window = (job.options.memory / group_bytes(job, every).max(1))
         .clamp(1, 2 * pool.current_num_threads() as u64);
-    let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
-    let mesh_of: Vec<Option<u32>> = {
-        let mut of = vec![None; job.placed.len()];
-        for (m, (_, placements)) in job.plans.iter().enumerate() {
-            placements.iter().for_each(|&i| of[i] = Some(m as u32));
-        }
-        job.nodes
-            .iter()
-            .map(|n| n.mesh.and_then(|i| of[i]))
-            .collect()
-    };
-    let animated_visibility: Vec<usize> = job
-        .nodes
-        .iter()
-        .filter_map(|n| n.mesh)
-        .filter(|&i| visibility(&job.motion.visible[i], frames) == Visibility::Animated)
-        .collect();
-    let mut next = 0;
+    let mut nodes = NodeFrames::new(job)?;
     let produce = || -> Result<Option<GroupInput>, Error> {
-        if next >= frames {
+        let first = nodes.next();
+        if first >= frames {
             return Ok(None);
         }
-        let first = next;
         let last = (first + every).min(frames - 1);
         let with_last = last + 1 == frames;
         let end = if with_last { last + 1 } else { last };
         let mut inputs = Vec::with_capacity(end - first);
-        for frame in first..end {
-            tracks.evaluate(job.times[frame])?;
-            let mut visible = vec![0u8; animated_visibility.len().div_ceil(8)];
-            for (bit, &i) in animated_visibility.iter().enumerate() {
-                if job.motion.visible[i].contains(frame) {
-                    visible[bit / 8] |= 1 << (bit % 8);
-                }
-            }
-            let shown = (0..job.nodes.len())
-                .filter_map(|n| Some((n, mesh_of[n]?, job.nodes[n].mesh?)))
-                .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
-                .map(|(n, m, _)| (m, tracks.decoded[n]))
-                .collect();
-            let transforms = (0..job.nodes.len())
-                .filter(|&n| job.nodes[n].animated)
-                .map(|n| tracks.local[n])
-                .collect();
-            inputs.push(FrameInput {
-                visible,
-                transforms,
-                shown,
-            });
+        for _ in first..end {
+            inputs.push(nodes.read()?);
         }
-        next = end;
         Ok(Some(GroupInput {
             first,
             last,
@@ -654,17 +666,7 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
                         target: Default::default(),
                     });
                 }
-                let mut bounds = crate::encode::NOTHING;
-                for (m, matrix) in &input.shown {
-                    let own = &parts[*m as usize][i].bounds;
-                    if own[0] <= own[3] {
-                        let world = transform_box(matrix, own);
-                        for k in 0..3 {
-                            bounds[k] = bounds[k].min((world[k] as f32).next_down());
-                            bounds[k + 3] = bounds[k + 3].max((world[k + 3] as f32).next_up());
-                        }
-                    }
-                }
+                let bounds = unit_bounds(&input.shown, |m| parts[m as usize][i].bounds);
                 Ok(FrameOutput {
                     frame,
                     raw: content.len(),
@@ -686,7 +688,88 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
         .collect()
 }
 
-fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
+/// Box in the world of what is shown; `own` gives the box of a mesh.
+pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
+    let mut bounds = crate::encode::NOTHING;
+    for (m, matrix) in shown {
+        let own = own(*m);
+        if own[0] <= own[3] {
+            let world = transform_box(matrix, &own);
+            for k in 0..3 {
+                bounds[k] = bounds[k].min((world[k] as f32).next_down());
+                bounds[k + 3] = bounds[k + 3].max((world[k + 3] as f32).next_up());
+            }
+        }
+    }
+    bounds
+}
+
+/// Visibility and transforms of all nodes, frame after frame.
+pub struct NodeFrames<'a> {
+    job: &'a Job<'a>,
+    tracks: Tracks<'a>,
+    /// Per node its mesh.
+    mesh_of: Vec<Option<u32>>,
+    /// Objects whose visibility changes.
+    animated: Vec<usize>,
+    next: usize,
+}
+
+impl<'a> NodeFrames<'a> {
+    pub fn new(job: &'a Job<'a>) -> Result<NodeFrames<'a>, Error> {
+        let mut of = vec![None; job.placed.len()];
+        for (m, (_, placements)) in job.plans.iter().enumerate() {
+            placements.iter().for_each(|&i| of[i] = Some(m as u32));
+        }
+        let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
+        let meshes = job.nodes.iter().filter_map(|n| n.mesh);
+        Ok(NodeFrames {
+            job,
+            tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
+            mesh_of: (job.nodes.iter())
+                .map(|n| n.mesh.and_then(|i| of[i]))
+                .collect(),
+            animated: meshes
+                .filter(|&i| visible(i) == Visibility::Animated)
+                .collect(),
+            next: 0,
+        })
+    }
+
+    /// The frame that [`NodeFrames::read`] gives.
+    pub fn next(&self) -> usize {
+        self.next
+    }
+
+    /// The next frame, which must exist.
+    pub fn read(&mut self) -> Result<FrameInput, Error> {
+        let (job, frame) = (self.job, self.next);
+        self.next += 1;
+        self.tracks.evaluate(job.times[frame])?;
+        let mut visible = vec![0u8; self.animated.len().div_ceil(8)];
+        for (bit, &i) in self.animated.iter().enumerate() {
+            if job.motion.visible[i].contains(frame) {
+                visible[bit / 8] |= 1 << (bit % 8);
+            }
+        }
+        let shown = (0..job.nodes.len())
+            .filter_map(|n| Some((n, self.mesh_of[n]?, job.nodes[n].mesh?)))
+            .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
+            .map(|(n, m, _)| (m, self.tracks.decoded[n]))
+            .collect();
+        let transforms = (0..job.nodes.len())
+            .filter(|&n| job.nodes[n].animated)
+            .map(|n| self.tracks.local[n])
+            .collect();
+        Ok(FrameInput {
+            visible,
+            transforms,
+            shown,
+        })
+    }
+}
+
+pub fn same_bits(a: &[Transform], b: &[Transform]) -> bool {
     let bits = |t: &Transform| {
         (
             t.rotation.map(f32::to_bits),

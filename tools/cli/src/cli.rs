@@ -168,13 +168,14 @@ pub struct Content {
     /// How meshes are kept: auto, static, soft or fluid [default: auto]
     #[arg(long, value_name = "METHOD", help_heading = "Compression")]
     pub method: Option<Method>,
-    /// Codec family: classic [default: classic]
+    /// What matters most: small (fewest bytes) or classic (the source system's predictors, with --block) [default: small]
     #[arg(long, value_name = "PRESET", help_heading = "Compression")]
     pub preset: Option<Preset>,
     /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
     #[arg(long, value_name = "BLOCK", help_heading = "Compression")]
     pub block: Option<Block>,
-    /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller [default: 16]
+    /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With --preset small
+    /// a multiple of 16 [default: 16 for classic, 64 else]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Compression")]
     pub index_every: Option<u32>,
     /// How much work to put into size, 1 to 9 [default: 5]
@@ -380,7 +381,7 @@ words!(
     Method, "method": Auto = "auto", Static = "static", Soft = "soft", Fluid = "fluid"; later: "rigid", "skinned");
 words!(
     /// The codec family.
-    Preset, "preset": Classic = "classic"; later: "small", "fast");
+    Preset, "preset": Small = "small", Classic = "classic"; later: "fast");
 words!(
     /// Block compression.
     Block, "block compression": Store = "store", Deflate = "deflate", Lz4hc = "lz4hc", Zstd = "zstd"; later:);

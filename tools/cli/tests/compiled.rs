@@ -310,7 +310,7 @@ fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
     );
     for every in [1, 5, 16, 64] {
         let options = Options {
-            index_every: every,
+            index_every: Some(every),
             ..Options::default()
         };
         let reel = compiled(&scene, &options);

@@ -378,7 +378,7 @@ fn every_option_holds() {
         },
         Options {
             include: vec!["/group".into()],
-            index_every: 3,
+            index_every: Some(3),
             ..base.clone()
         },
         Options {

@@ -87,6 +87,9 @@ impl<W: Cell> Default for Work<W> {
     }
 }
 
+/// Called with the number of a frame, its points in their own order, and the decoded ones in the hierarchy's.
+pub type Watch<'a, W> = dyn FnMut(u32, &[[f32; 3]], &[Vector<W>]) + 'a;
+
 /// Everything but the tables.
 struct Model<W> {
     grid: Grid,
@@ -323,6 +326,7 @@ impl Common<'_> {
         group: u32,
         key: &dyn Fn(u32) -> &'r [Vector<W>],
         work: &mut Work<W>,
+        watch: &mut Watch<'_, W>,
     ) -> Result<[Sink; 2], Refused> {
         let mut sinks = [Sink::default(), Sink::default()];
         let inner = self.schedule.frames_of(Unit::Inner(group));
@@ -341,6 +345,7 @@ impl Common<'_> {
             };
             let sink = &mut sinks[usize::from(at >= inner.len())];
             self.frame(model, coding, frame, &find, work, out, sink)?;
+            watch(frame, &work.points, out);
         }
         work.frames = frames;
         Ok(sinks)
@@ -439,16 +444,17 @@ impl<'a, W: Cell> Encoder<'a, W> {
     }
 
     /// Codes a group: the bytes of its units Inner and Last, empty where the unit has no frames. `key` gives the
-    /// decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist.
+    /// decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist. `watch` sees each
+    /// decoded frame.
     pub fn group<'r>(
         &self,
         group: u32,
         key: &dyn Fn(u32) -> &'r [Vector<W>],
         work: &mut Work<W>,
+        watch: &mut Watch<'_, W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
-        let sinks = self
-            .common
-            .group(&self.model, Some(&self.coding), group, key, work)?;
+        let coding = Some(&self.coding);
+        let sinks = (self.common).group(&self.model, coding, group, key, work, watch)?;
         let units = [Unit::Inner(group), Unit::Last(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
         let mut at = 0;
@@ -529,7 +535,7 @@ impl Common<'_> {
                 let known = keys.iter().find(|k| Some(k.0) == key);
                 known.map_or(&model.first[..], |k| &k.1[..])
             };
-            for sink in self.group(model, None, group, &key, work)? {
+            for sink in self.group(model, None, group, &key, work, &mut |_, _, _| {})? {
                 seen += sink.symbols.len() / points;
                 count(&sink);
             }

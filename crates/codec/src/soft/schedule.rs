@@ -162,6 +162,18 @@ impl Schedule {
         }
     }
 
+    /// All units that have frames, as they lie in a file: each after what it needs.
+    pub fn in_file(&self) -> impl Iterator<Item = Unit> + use<> {
+        let schedule = *self;
+        let groups = (0..schedule.groups()).flat_map(|g| {
+            let ahead = (g == 0).then_some(Unit::Key(1));
+            let units = [Unit::Key(g + 2), Unit::Inner(g), Unit::Last(g)];
+            ahead.into_iter().chain(units)
+        });
+        let all = std::iter::once(Unit::Key(0)).chain(groups);
+        all.filter(move |unit| !schedule.frames_of(*unit).is_empty())
+    }
+
     /// The unit that holds a frame. Frame 0 is key 0.
     pub fn unit_of(&self, frame: u32) -> Unit {
         if let Some(key) = self.key_of(frame) {

@@ -130,7 +130,7 @@ fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Re
     }
     for group in 0..schedule.groups() {
         let key = |frame: u32| &keys[schedule.key_of(frame).unwrap() as usize][..];
-        let [inner, last] = encoder.group(group, &key, &mut work)?;
+        let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
         units[schedule.number(Unit::Inner(group)) as usize] = inner;
         units[schedule.number(Unit::Last(group)) as usize] = last;
     }
@@ -354,7 +354,7 @@ fn nothing_moves() {
         })
         .unwrap();
     let key = |frame: u32| &keys[frame as usize / 16][..];
-    let [inner, last] = encoder.group(0, &key, &mut work).unwrap();
+    let [inner, last] = encoder.group(0, &key, &mut work, &mut |_, _, _| {}).unwrap();
     assert!(
         inner.len() < 60 && last.len() < 60,
         "{} {}",

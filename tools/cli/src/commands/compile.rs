@@ -1,7 +1,7 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
 use super::info::ratio;
-use crate::cli::{Block, CompileArgs, Content, Method, NOT_BUILT, UnitName};
+use crate::cli::{self, Block, CompileArgs, Content, Method, NOT_BUILT, UnitName};
 use crate::inputs::{self, InputOptions};
 use crate::memory::Watch;
 use crate::options_file::{self, MeshSection};
@@ -9,7 +9,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, say, table};
 use crate::progress::Progress;
 use crate::{guarded, units};
 use meshreel_codec::block::Format;
-use meshreel_compile::{MeshOverride, MethodChoice, Options, Report, Tolerance};
+use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Tolerance};
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
 use serde_json::{Value, json};
@@ -52,6 +52,12 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         explain: arguments.explain,
         output,
     };
+    if content.block.is_some() && job.options.preset != Preset::Classic {
+        return Err(Failure::usage(format!(
+            "--block is for --preset classic; {} has an entropy coder of its own",
+            job.options.preset.name()
+        )));
+    }
     job.options.check().map_err(Failure::from)?;
     match &arguments.output {
         Some(target) if is_directory(target) => each_for_itself(&job, &arguments.inputs, target),
@@ -420,6 +426,10 @@ pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
     if let Some(method) = content.method {
         options.method = method_of(method);
     }
+    options.preset = match (content.preset, content.block) {
+        (Some(cli::Preset::Classic), _) | (None, Some(_)) => Preset::Classic,
+        (Some(cli::Preset::Small), _) | (None, None) => Preset::Small,
+    };
     if let Some(block) = content.block {
         options.block = match block {
             Block::Store => Format::Store,
@@ -429,7 +439,7 @@ pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
         };
     }
     if let Some(frames) = content.index_every {
-        options.index_every = frames as usize;
+        options.index_every = Some(frames as usize);
     }
     options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
     options.cycle = content.cycle;

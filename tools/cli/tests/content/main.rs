@@ -666,7 +666,7 @@ fn parts_and_rates() {
     let both = set(&|o| (o.fps, o.range) = (Some(60.0), Some(Range::Frames(10, 20))));
     assert_eq!(both, 11);
     for every in [1, 2, 3, 20, 21, 64] {
-        assert_eq!(set(&|o| o.index_every = every), FRAMES);
+        assert_eq!(set(&|o| o.index_every = Some(every)), FRAMES);
     }
     for wrong in [
         Options {
@@ -706,7 +706,7 @@ fn parts_and_rates() {
             ..Options::default()
         },
         Options {
-            index_every: 0,
+            index_every: Some(0),
             ..Options::default()
         },
         Options {

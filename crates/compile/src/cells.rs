@@ -1,0 +1,353 @@
+//! Streams kept as cells of the soft codec: where their frames come from, and the encoder of a stream whatever its width.
+
+use crate::encode::{MeshPlan, NOTHING};
+use crate::evaluate::{Scratch, Want};
+use crate::prepare::Fixed;
+use crate::streams::VertexValues;
+use crate::{Error, Options};
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::encode::{self, Encoder, Refused, Work};
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::lattice::{Extent, Grid};
+use meshreel_codec::soft::schedule::Schedule;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+/// The points of a mesh: vertices that coincide in every frame are one.
+pub struct Points {
+    /// Point of each vertex, numbered by first vertices.
+    pub of: Vec<u32>,
+    /// First vertex of each point.
+    pub vertex: Vec<u32>,
+}
+
+impl Points {
+    /// The points of a mesh with fixed topology.
+    pub fn new(fixed: &Fixed) -> Points {
+        let vertices = fixed.vertex_point.len() as u32;
+        let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
+        let mut points = Points {
+            of: vec![0; vertices as usize],
+            vertex: Vec::new(),
+        };
+        for v in 0..vertices {
+            points.of[v as usize] = match first(v) {
+                own if own == v => {
+                    points.vertex.push(v);
+                    points.vertex.len() as u32 - 1
+                }
+                earlier => points.of[earlier as usize],
+            };
+        }
+        points
+    }
+}
+
+/// Frames of one stream, or of one half of it, as 3-vectors.
+pub struct Frames<'a> {
+    plan: &'a MeshPlan<'a>,
+    fixed: &'a Fixed,
+    points: &'a Points,
+    record: &'a StreamRecord,
+    /// First component.
+    first: usize,
+    /// What went wrong while a frame was read; the encoder cannot carry it.
+    failed: Mutex<Option<Error>>,
+}
+
+impl<'a> Frames<'a> {
+    fn read(&self, frame: u32, out: &mut [[f32; 3]]) -> Result<(), Error> {
+        let (plan, frame) = (self.plan, frame as usize);
+        let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
+        if self.record.semantic == Semantic::Position {
+            scratch.read(&plan.source, frame, &self.fixed.first_points)?;
+            let points = scratch.points();
+            for (out, &vertex) in out.iter_mut().zip(&self.points.vertex) {
+                *out = points[self.fixed.vertex_point[vertex as usize] as usize];
+            }
+            return Ok(());
+        }
+        let want = Want {
+            normals: false,
+            uvs: self.record.semantic == Semantic::Uv,
+            colours: self.record.semantic == Semantic::Colour,
+        };
+        let (prepared, source) = (&plan.prepared, &plan.source);
+        (self.fixed).evaluate(source, prepared, frame, want, &mut scratch, &mut values)?;
+        let set = usize::from(self.record.set);
+        match self.record.semantic {
+            Semantic::Uv => copy(&values.uvs[set], self.first, out),
+            _ => copy(&values.colours[set], self.first, out),
+        }
+        Ok(())
+    }
+
+    /// What [`Frames::read`] said, if it failed.
+    fn check(&self) -> Result<(), Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map_or(Ok(()), Err)
+    }
+}
+
+fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]]) {
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = std::array::from_fn(|k| value.get(first + k).copied().unwrap_or(0.0));
+    }
+}
+
+impl encode::Source for Frames<'_> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        if let Err(error) = self.read(frame, out) {
+            out.fill([0.0; 3]);
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    }
+}
+
+/// What was measured of a decoded frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Box of the decoded values.
+    pub bounds: [f32; 6],
+    /// Largest distance to the source.
+    pub error: f64,
+}
+
+/// The encoder of a stream.
+pub trait Coder: Send + Sync {
+    /// What is stored once.
+    fn static_bytes(&self) -> &[u8];
+    /// Codes the keys of a segment and keeps them for [`Coder::group`]. Per key its unit and what was seen.
+    fn segment(&self, segment: u32) -> Result<Vec<(u32, Vec<u8>, Seen)>, Error>;
+    /// Codes the units Inner and Last of a group, whose keys have been coded. Also what was seen, by frame.
+    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Vec<(u32, Seen)>), Error>;
+    /// Keys before this one are not needed any more.
+    fn forget(&self, before: u32);
+}
+
+/// Makes the frames of a stream's parts ready: positions and uvs are one, colours two.
+pub fn frames<'a>(
+    plan: &'a MeshPlan<'a>,
+    fixed: &'a Fixed,
+    points: &'a Points,
+    record: &'a StreamRecord,
+) -> Vec<Frames<'a>> {
+    let parts = record.semantic.components().div_ceil(3);
+    (0..parts)
+        .map(|i| Frames {
+            plan,
+            fixed,
+            points,
+            record,
+            first: 3 * i,
+            failed: Mutex::default(),
+        })
+        .collect()
+}
+
+/// Cells that can be coded on several threads.
+pub trait Width: Cell + Send + Sync {}
+impl<W: Cell + Send + Sync> Width for W {}
+
+/// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance.
+pub fn coder<'a, W: Width>(
+    frames: &'a Frames<'a>,
+    count: usize,
+    options: &Options,
+) -> Result<Option<Box<dyn Coder + 'a>>, Error> {
+    let (plan, record) = (frames.plan, frames.record);
+    let hierarchy = levels(frames);
+    let settings = encode::Options {
+        effort: options.effort,
+        restart: options.restart(),
+        choice: None,
+    };
+    let Some(extent) = extent(frames) else {
+        return Ok(None);
+    };
+    let order = hierarchy.order.clone();
+    let mut work = Work::default();
+    let made = Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work);
+    frames.check()?;
+    match made {
+        Ok(encoder) => Ok(Some(Box::new(Track {
+            frames,
+            extent,
+            order,
+            keys: RwLock::default(),
+            works: Mutex::new(vec![work]),
+            encoder,
+        }))),
+        Err(Refused::TooFine | Refused::Levels) => Ok(None),
+        Err(refused) => Err(Error::Promise {
+            what: format!("{}: {:?}: {refused}", plan.path, record.semantic),
+            target: Default::default(),
+        }),
+    }
+}
+
+fn levels(frames: &Frames<'_>) -> Hierarchy {
+    let indices = &frames.fixed.indices;
+    match frames.record.semantic {
+        Semantic::Position => {
+            let of = &frames.points.of;
+            let triangles: Vec<u32> = indices.iter().map(|&v| of[v as usize]).collect();
+            hierarchy::build(frames.points.vertex.len() as u32, &triangles)
+        }
+        _ => hierarchy::build(frames.fixed.vertex_point.len() as u32, indices),
+    }
+}
+
+/// The box and the tolerance of a part.
+fn extent(frames: &Frames<'_>) -> Option<Extent> {
+    let (plan, record) = (frames.plan, frames.record);
+    let set = usize::from(record.set);
+    let side = |k: usize| match record.semantic {
+        Semantic::Position => plan.prepared.extent.component(k),
+        Semantic::Uv => plan.prepared.uvs[set].extent.component(k),
+        _ => plan.prepared.colours[set].extent.component(k),
+    };
+    let axes = (record.semantic.components() - frames.first).min(3);
+    let sides: [(f32, f32); 3] = std::array::from_fn(|k| match k < axes {
+        true => side(frames.first + k),
+        false => (0.0, 0.0),
+    });
+    let extent = Extent {
+        low: sides.map(|s| s.0),
+        high: sides.map(|s| s.1),
+        radius: record.tolerance,
+        axes: axes as u8,
+    };
+    let finite = extent.low.iter().chain(&extent.high).all(|v| v.is_finite());
+    (finite && extent.radius > 0.0).then_some(extent)
+}
+
+struct Track<'a, W> {
+    encoder: Encoder<'a, W>,
+    frames: &'a Frames<'a>,
+    extent: Extent,
+    /// Point of each cell.
+    order: Vec<u32>,
+    /// Decoded keys by number.
+    keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
+    /// Buffers that no thread uses at the moment.
+    works: Mutex<Vec<Work<W>>>,
+}
+
+impl<W: Cell> Track<'_, W> {
+    fn with_work<T>(&self, run: impl FnOnce(&mut Work<W>) -> T) -> T {
+        let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = works().pop().unwrap_or_default();
+        let out = run(&mut work);
+        works().push(work);
+        out
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.encoder.schedule()
+    }
+
+    /// Measures a decoded frame against its source.
+    fn see(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+        let grid: &Grid = self.encoder.grid();
+        let (mut bounds, mut most) = (NOTHING, 0.0f64);
+        for (cell, &point) in decoded.iter().zip(&self.order) {
+            let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+            let source = &points[point as usize];
+            let mut square = 0.0;
+            for k in 0..3 {
+                bounds[k] = bounds[k].min(value[k]);
+                bounds[k + 3] = bounds[k + 3].max(value[k]);
+                let off = f64::from(value[k]) - f64::from(source[k]);
+                square += off * off;
+            }
+            most = most.max(square);
+        }
+        Seen {
+            bounds,
+            error: most.sqrt(),
+        }
+    }
+
+    /// The encoder has checked every point; a frame that is off all the same must never be written.
+    fn keep_promise(&self, frame: u32, seen: &Seen) -> Result<(), Error> {
+        if seen.error <= self.extent.radius {
+            return Ok(());
+        }
+        let (plan, record) = (self.frames.plan, self.frames.record);
+        Err(Error::Promise {
+            what: format!(
+                "{}: {:?} {} off by {:e} in frame {frame}, {:e} allowed",
+                plan.path, record.semantic, record.set, seen.error, self.extent.radius
+            ),
+            target: Default::default(),
+        })
+    }
+
+    fn failed(&self, refused: Refused) -> Error {
+        Error::Promise {
+            what: format!(
+                "{}: {:?}: {refused}",
+                self.frames.plan.path, self.frames.record.semantic
+            ),
+            target: Default::default(),
+        }
+    }
+}
+
+impl<W: Width> Coder for Track<'_, W> {
+    fn static_bytes(&self) -> &[u8] {
+        self.encoder.static_bytes()
+    }
+
+    fn segment(&self, segment: u32) -> Result<Vec<(u32, Vec<u8>, Seen)>, Error> {
+        let mut out = Vec::new();
+        let mut keys = Vec::new();
+        let mut points = vec![[0.0; 3]; self.order.len()];
+        let done = self.with_work(|work| {
+            self.encoder
+                .segment(segment, work, &mut |key, bytes, decoded| {
+                    let frame = self.schedule().key_frame(key);
+                    encode::Source::positions(self.frames, frame, &mut points);
+                    out.push((key, bytes, self.see(&points, decoded)));
+                    keys.push((key, decoded.to_vec()));
+                })
+        });
+        self.frames.check()?;
+        done.map_err(|refused| self.failed(refused))?;
+        for (key, _, seen) in &out {
+            self.keep_promise(self.schedule().key_frame(*key), seen)?;
+        }
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        held.extend(keys);
+        Ok(out)
+    }
+
+    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Vec<(u32, Seen)>), Error> {
+        let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let find = |frame: u32| {
+            let key = self.schedule().key_of(frame).and_then(|key| held.get(&key));
+            // The caller has coded them; an empty slice is refused by the encoder's own checks.
+            key.map_or(&[][..], Vec::as_slice)
+        };
+        let mut seen = Vec::new();
+        let done = self.with_work(|work| {
+            self.encoder
+                .group(group, &find, work, &mut |frame, points, decoded| {
+                    seen.push((frame, self.see(points, decoded)));
+                })
+        });
+        self.frames.check()?;
+        let units = done.map_err(|refused| self.failed(refused))?;
+        for (frame, seen) in &seen {
+            self.keep_promise(*frame, seen)?;
+        }
+        Ok((units, seen))
+    }
+
+    fn forget(&self, before: u32) {
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *held = held.split_off(&before);
+    }
+}

@@ -1,0 +1,287 @@
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys of a segment
+//! are coded one after the other, everything else side by side: meshes, segments, groups.
+
+use crate::cells::{self, Coder, Frames, Points, Seen};
+use crate::encode::MeshPlan;
+use crate::levels::{Coded, LevelCoder};
+use crate::{Error, Options};
+use meshreel_codec::put_sized;
+use meshreel_codec::record::{CODEC_CLASSIC, CODEC_SMALL, Coding, Method, Semantic, StreamRecord};
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::{parallelogram, weld};
+
+/// What one mesh has in one unit.
+#[derive(Default)]
+pub struct Payload {
+    pub bytes: Vec<u8>,
+    /// Of that for positions.
+    pub position_bytes: usize,
+    /// By frame of the unit: decoded bounds and largest error.
+    pub seen: Vec<(u32, Seen)>,
+    /// Vertices and indices, where they change per frame.
+    pub vertices: usize,
+    pub indices: usize,
+}
+
+/// What the coders of a mesh borrow: its points, and by stream of cells its parts.
+pub fn points(plan: &MeshPlan<'_>) -> Option<Points> {
+    let fixed = plan.prepared.fixed.as_ref()?;
+    (plan.method == Method::Soft).then(|| Points::new(fixed))
+}
+
+/// By stream the frames of its parts, for those that can be cells.
+pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec<Frames<'a>>> {
+    let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
+        return Vec::new();
+    };
+    let can = |record: &StreamRecord| record.animated && record.semantic.has_axes();
+    let of = |record| match can(record) {
+        true => cells::frames(plan, fixed, points, record),
+        false => Vec::new(),
+    };
+    plan.streams.iter().map(of).collect()
+}
+
+/// The coders of a mesh.
+pub struct MeshCoder<'a> {
+    plan: &'a MeshPlan<'a>,
+    points: Option<&'a Points>,
+    options: &'a Options,
+    schedule: Schedule,
+    /// By stream its parts; none of streams kept as levels.
+    cells: Vec<Vec<Box<dyn Coder + 'a>>>,
+    /// By stream whether cells are 32 bits wide.
+    wide: Vec<bool>,
+    levels: Option<LevelCoder<'a>>,
+}
+
+impl<'a> MeshCoder<'a> {
+    /// Chooses settings and codes what is static: most of the work of a short animation.
+    pub fn new(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a Points>,
+        frames: &'a [Vec<Frames<'a>>],
+        schedule: Schedule,
+        options: &'a Options,
+    ) -> Result<MeshCoder<'a>, Error> {
+        let mut coder = MeshCoder {
+            plan,
+            points,
+            options,
+            schedule,
+            cells: Vec::new(),
+            wide: Vec::new(),
+            levels: None,
+        };
+        for parts in frames {
+            let count = schedule.frames() as usize;
+            let narrow = coders::<i16>(parts, count, options)?;
+            let made = match narrow {
+                Some(made) => Some((made, false)),
+                None => coders::<i32>(parts, count, options)?.map(|made| (made, true)),
+            };
+            let (made, wide) = made.unwrap_or_default();
+            coder.cells.push(made);
+            coder.wide.push(wide);
+        }
+        if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
+            let left = |&s: &usize| plan.streams[s].animated && coder.cells[s].is_empty();
+            coder.levels = Some(LevelCoder {
+                plan,
+                fixed,
+                streams: (0..plan.streams.len()).filter(left).collect(),
+                schedule,
+                options,
+            });
+        }
+        Ok(coder)
+    }
+
+    fn has_cells(&self) -> bool {
+        self.cells.iter().any(|parts| !parts.is_empty())
+    }
+
+    /// The streams as the file says.
+    pub fn records(&self) -> Vec<StreamRecord> {
+        let streams = self.plan.streams.iter().enumerate();
+        streams
+            .map(|(s, record)| match self.cells.get(s) {
+                Some(parts) if !parts.is_empty() => StreamRecord {
+                    coding: Coding::Cells,
+                    word: if self.wide[s] { 4 } else { 2 },
+                    bits: 0,
+                    axes: Vec::new(),
+                    ..record.clone()
+                },
+                _ => record.clone(),
+            })
+            .collect()
+    }
+
+    /// Codec of the mesh's frames, and the points of its cells.
+    pub fn codec(&self) -> (u8, u32) {
+        match (self.has_cells(), self.points) {
+            (true, Some(points)) => (CODEC_SMALL, points.vertex.len() as u32),
+            _ => (CODEC_CLASSIC, 0),
+        }
+    }
+
+    /// Whether a predictor table is stored: not where cells are all there is.
+    pub fn has_table(&self) -> bool {
+        let levels = (0..self.plan.streams.len())
+            .any(|s| self.cells.get(s).is_none_or(|parts| parts.is_empty()));
+        self.plan.has_table && levels
+    }
+
+    /// Appends what is stored once; how many bytes of it positions need.
+    pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        let mut position_bytes = 0;
+        if let (true, Some(points)) = (self.has_cells(), self.points) {
+            weld::encode(&points.of, out);
+        }
+        if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
+            parallelogram::encode_table(&self.plan.table, &fixed.indices, out);
+        }
+        for (s, record) in self.plan.streams.iter().enumerate() {
+            match self.cells.get(s) {
+                Some(parts) if !parts.is_empty() => {
+                    parts
+                        .iter()
+                        .for_each(|part| put_sized(part.static_bytes(), out));
+                }
+                _ => self.plan.encode_base(s, out),
+            }
+            if record.semantic == Semantic::Position {
+                position_bytes = out.len() - start;
+            }
+        }
+        position_bytes
+    }
+
+    /// The keys of a segment, in order.
+    pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+        let keys = self.schedule.segment(segment);
+        let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
+        let mut parts: Vec<Vec<Vec<(Vec<u8>, Vec<(u32, Seen)>)>>> = Vec::new();
+        for stream in &self.cells {
+            let mut of_stream = Vec::new();
+            for part in stream {
+                let keys = part.segment(segment)?.into_iter();
+                let frame = |key| self.schedule.key_frame(key);
+                of_stream.push(
+                    keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)]))
+                        .collect(),
+                );
+            }
+            parts.push(of_stream);
+        }
+        self.gather(&units, parts)
+    }
+
+    /// Units Inner and Last of a group; the keys that it needs have been coded.
+    pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let mut parts = Vec::new();
+        for stream in &self.cells {
+            let mut of_stream = Vec::new();
+            for part in stream {
+                let (bytes, seen) = part.group(group)?;
+                let inner = self.schedule.frames_of(units[0]);
+                let [a, b] = bytes;
+                let (first, second) = seen.into_iter().partition(|s| inner.contains(&s.0));
+                of_stream.push(vec![(a, first), (b, second)]);
+            }
+            parts.push(of_stream);
+        }
+        self.gather(&units, parts)
+    }
+
+    /// Keys of segments before this one are not needed any more.
+    pub fn forget(&self, key: u32) {
+        self.cells
+            .iter()
+            .flatten()
+            .for_each(|part| part.forget(key));
+    }
+
+    /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
+    #[allow(clippy::type_complexity)]
+    fn gather(
+        &self,
+        units: &[Unit],
+        parts: Vec<Vec<Vec<(Vec<u8>, Vec<(u32, Seen)>)>>>,
+    ) -> Result<Vec<Payload>, Error> {
+        let levels: Vec<Coded> = match &self.levels {
+            Some(coder) if !coder.streams.is_empty() => coder.units(units)?,
+            _ => units.iter().map(|_| Coded::default()).collect(),
+        };
+        let mut out = Vec::new();
+        for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
+            let frames = self.schedule.frames_of(unit);
+            let mut payload = match self.plan.method {
+                Method::Fluid => self.fluid(&frames)?,
+                _ => Payload::default(),
+            };
+            let mut by_stream = levels.bytes.into_iter();
+            for (s, record) in self.plan.streams.iter().enumerate() {
+                let start = payload.bytes.len();
+                if !record.animated || self.plan.method != Method::Soft || frames.is_empty() {
+                    continue;
+                }
+                let position = record.semantic == Semantic::Position;
+                match &parts[s][..] {
+                    [] => payload.bytes.extend(by_stream.next().unwrap_or_default()),
+                    parts => {
+                        for part in parts {
+                            put_sized(&part[u].0, &mut payload.bytes);
+                        }
+                        if position {
+                            payload.seen.clone_from(&parts[0][u].1);
+                        }
+                    }
+                }
+                if position {
+                    payload.position_bytes = payload.bytes.len() - start;
+                }
+            }
+            for &(frame, error, bounds) in &levels.seen {
+                payload.seen.push((frame, Seen { bounds, error }));
+            }
+            if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
+                // Positions that stand still.
+                let bounds = self.plan.static_bounds();
+                let seen = Seen { bounds, error: 0.0 };
+                payload.seen = frames.iter().map(|&f| (f, seen)).collect();
+            }
+            out.push(payload);
+        }
+        Ok(out)
+    }
+
+    fn fluid(&self, frames: &[u32]) -> Result<Payload, Error> {
+        let mut payload = Payload::default();
+        for &frame in frames {
+            let part = self.plan.encode_fluid(frame as usize, self.options)?;
+            payload.bytes.extend_from_slice(&part.bytes);
+            payload.position_bytes += part.position_bytes;
+            payload.vertices = payload.vertices.max(part.vertices);
+            payload.indices = payload.indices.max(part.indices);
+            let (bounds, error) = (part.bounds, part.error);
+            payload.seen.push((frame, Seen { bounds, error }));
+        }
+        Ok(payload)
+    }
+}
+
+#[allow(clippy::type_complexity)]
+fn coders<'a, W: cells::Width>(
+    parts: &'a [Frames<'a>],
+    count: usize,
+    options: &Options,
+) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {
+    parts
+        .iter()
+        .map(|part| cells::coder::<W>(part, count, options))
+        .collect()
+}
