@@ -114,6 +114,9 @@ pub struct Seen {
     pub error: f64,
 }
 
+/// What was seen, by frame.
+pub type Sights = Vec<(u32, Seen)>;
+
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
     /// What is stored once.
@@ -121,7 +124,7 @@ pub trait Coder: Send + Sync {
     /// Codes the keys of a segment and keeps them for [`Coder::group`]. Per key its unit and what was seen.
     fn segment(&self, segment: u32) -> Result<Vec<(u32, Vec<u8>, Seen)>, Error>;
     /// Codes the units Inner and Last of a group, whose keys have been coded. Also what was seen, by frame.
-    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Vec<(u32, Seen)>), Error>;
+    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Sights), Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
 }
@@ -324,7 +327,7 @@ impl<W: Width> Coder for Track<'_, W> {
         Ok(out)
     }
 
-    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Vec<(u32, Seen)>), Error> {
+    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Sights), Error> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let find = |frame: u32| {
             let key = self.schedule().key_of(frame).and_then(|key| held.get(&key));

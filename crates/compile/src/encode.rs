@@ -340,6 +340,7 @@ impl<'a> MeshPlan<'a> {
         }
     }
 
+    /// An error where a stream is farther off than it may be.
     pub fn keep_promise(
         &self,
         record: &StreamRecord,
@@ -386,6 +387,7 @@ impl<'a> MeshPlan<'a> {
         }
     }
 
+    /// Box of the first frame.
     pub fn static_bounds(&self) -> [f32; 6] {
         streams::bounds(&self.streams[0], &self.bases[0])
     }
@@ -442,6 +444,7 @@ impl<'a> MeshPlan<'a> {
         Ok(parts)
     }
 
+    /// A frame of its own.
     pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
         let mut part = Part {
             bounds: NOTHING,
@@ -501,6 +504,7 @@ impl<'a> MeshPlan<'a> {
         Ok(part)
     }
 
+    /// What is decoded is not what was encoded.
     pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
             what: format!(

@@ -1,7 +1,7 @@
 //! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys of a segment
 //! are coded one after the other, everything else side by side: meshes, segments, groups.
 
-use crate::cells::{self, Coder, Frames, Points, Seen};
+use crate::cells::{self, Coder, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::{Error, Options};
@@ -17,11 +17,14 @@ pub struct Payload {
     /// Of that for positions.
     pub position_bytes: usize,
     /// By frame of the unit: decoded bounds and largest error.
-    pub seen: Vec<(u32, Seen)>,
+    pub seen: Sights,
     /// Vertices and indices, where they change per frame.
     pub vertices: usize,
     pub indices: usize,
 }
+
+/// A part of a stream, unit by unit.
+type Part = Vec<(Vec<u8>, Sights)>;
 
 /// What the coders of a mesh borrow: its points, and by stream of cells its parts.
 pub fn points(plan: &MeshPlan<'_>) -> Option<Points> {
@@ -163,7 +166,7 @@ impl<'a> MeshCoder<'a> {
     pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
         let keys = self.schedule.segment(segment);
         let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
-        let mut parts: Vec<Vec<Vec<(Vec<u8>, Vec<(u32, Seen)>)>>> = Vec::new();
+        let mut parts: Vec<Vec<Part>> = Vec::new();
         for stream in &self.cells {
             let mut of_stream = Vec::new();
             for part in stream {
@@ -206,11 +209,10 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
-    #[allow(clippy::type_complexity)]
     fn gather(
         &self,
         units: &[Unit],
-        parts: Vec<Vec<Vec<(Vec<u8>, Vec<(u32, Seen)>)>>>,
+        parts: Vec<Vec<Part>>,
     ) -> Result<Vec<Payload>, Error> {
         let levels: Vec<Coded> = match &self.levels {
             Some(coder) if !coder.streams.is_empty() => coder.units(units)?,

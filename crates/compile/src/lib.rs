@@ -1,15 +1,15 @@
 //! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
-pub mod cells;
+mod cells;
 pub mod encode;
 pub mod error;
 pub mod evaluate;
 pub mod flatten;
 pub mod fluid;
 pub mod identical;
-pub mod layered;
-pub mod levels;
+mod layered;
+mod levels;
 pub mod mesh;
 pub mod motion;
 pub mod options;
