@@ -130,7 +130,8 @@ impl Unit<'_> {
         for (frame, out) in frames.iter_mut().zip(out.iter_mut()) {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
-        let scratch = &mut bytemuck::cast_slice_mut(scratch)[..range.len()];
+        let words = range.len() * size_of::<[W; 4]>() / size_of::<u64>();
+        let scratch = bytemuck::cast_slice_mut(&mut scratch[..words]);
         let unit = units[self.unit];
         let frames = &mut frames[..count];
         decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
