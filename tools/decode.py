@@ -205,7 +205,9 @@ AVERAGE = [False, True, True, False, True]
 def description(data):
     b = Bytes(data)
     need(b.get("B") == 0, "a layout of the description")
-    d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"))
+    d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
+             restart=b.varint())
+    need(d["restart"] == 0, "a layered file: this program reads classic ones")
     meshes = b.varint()
     d["nodes"] = [node(b) for _ in range(b.varint())]
     d["meshes"] = [mesh(b) for _ in range(meshes)]
@@ -225,7 +227,8 @@ def node(b):
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"), has_table=bool(b.get("B") & 1))
     need(m["method"] in (0, 1, 4) and m["codec"] == 0, "an unknown method or codec")
-    m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), bounds=b.get("6f"))
+    m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
+             bounds=b.get("6f"))
     for name in ("connectivity", "values", "source_map"):
         m[name] = (b.varint(), b.varint(), b.varint())
     m["streams"] = [stream_record(b) for _ in range(b.varint())]

@@ -1,7 +1,6 @@
 //! `soft`: size, speed and error of the soft codec alone, on sequences given as NAME.obj and NAME.pc2.
 
 use anyhow::{Context, bail};
-use meshreel_codec::soft::cell::Cell;
 use meshreel_codec::soft::decode::{Static, Vector, Width, decode_unit};
 use meshreel_codec::soft::encode::{Encoder, Options, Refused, Source, Work};
 use meshreel_codec::soft::hierarchy;

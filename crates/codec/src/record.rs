@@ -12,7 +12,7 @@
 //! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
-//! | … | 1 … 5 | `restart` | varint; 0: frames are stored one by one · else: in layers, a key that needs only the first every so many keys |
+//! | … | 1 … 5 | `restart` | varint, at most 64; 0: frames are stored one by one · else: in layers, a key that needs only the first every so many keys |
 //! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
 //! | … | list | `nodes` | parents before children |
 //! | … | meshes | `meshes` | `mesh_count` of them |

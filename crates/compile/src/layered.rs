@@ -209,11 +209,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
-    fn gather(
-        &self,
-        units: &[Unit],
-        parts: Vec<Vec<Part>>,
-    ) -> Result<Vec<Payload>, Error> {
+    fn gather(&self, units: &[Unit], parts: Vec<Vec<Part>>) -> Result<Vec<Payload>, Error> {
         let levels: Vec<Coded> = match &self.levels {
             Some(coder) if !coder.streams.is_empty() => coder.units(units)?,
             _ => units.iter().map(|_| Coded::default()).collect(),

@@ -354,7 +354,9 @@ fn nothing_moves() {
         })
         .unwrap();
     let key = |frame: u32| &keys[frame as usize / 16][..];
-    let [inner, last] = encoder.group(0, &key, &mut work, &mut |_, _, _| {}).unwrap();
+    let [inner, last] = encoder
+        .group(0, &key, &mut work, &mut |_, _, _| {})
+        .unwrap();
     assert!(
         inner.len() < 60 && last.len() < 60,
         "{} {}",
