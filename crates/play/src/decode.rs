@@ -195,6 +195,10 @@ impl FrameDecoder {
     /// Decodes `unit`, all of whose needs are held. Its slots hold nothing where that fails.
     fn fill(&mut self, unit: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
+        // Those of its frames that are still held are decoded again, in their places.
+        for slot in &mut self.slots {
+            slot.frame = slot.frame.filter(|f| !frames.contains(&(*f as u32)));
+        }
         let mut taken = [0; Frames::MOST];
         for (i, &frame) in frames.iter().enumerate() {
             let slot = self.free_slot(frame as usize, &taken[..i]);

@@ -4,7 +4,7 @@
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{Limits, Reel};
 use meshreel_check::{Matched, Report, verify};
-use meshreel_compile::{Options, Silent, compile};
+use meshreel_compile::{Options, Preset, Silent, compile};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
     Transform, Winding,
@@ -407,11 +407,19 @@ fn every_option_holds() {
         },
     ];
     for options in all {
-        let report = check(&plan, &compiled(&plan, &options));
-        if !report.ok {
-            panic!("{options:?}: {:#?}", report.failures);
+        for preset in [Preset::Classic, Preset::Small] {
+            let layered = preset != Preset::Classic;
+            let options = Options {
+                preset,
+                index_every: options.index_every.filter(|_| !layered),
+                ..options.clone()
+            };
+            let report = check(&plan, &compiled(&plan, &options));
+            if !report.ok {
+                panic!("{options:?}: {:#?}", report.failures);
+            }
+            holds(&report);
         }
-        holds(&report);
     }
 }
 

@@ -1,0 +1,206 @@
+//! Files of the soft codec's presets, from real inputs: the promise holds, and a frame is the same whichever way the
+//! decoder came to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use meshreel::record::Coding;
+use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
+use meshreel_check::verify;
+use meshreel_compile::{Options, Preset, Silent, compile};
+use meshreel_scene::sample::Range;
+use meshreel_scene::{Scene, read};
+
+/// Deforming with uvs; skinned with normals; changing topology; visibility; transforms; shear.
+const INPUTS: [&str; 6] = [
+    "a_flag_wind.abc",
+    "d_snake_skinned.abc",
+    "e_metaballs.abc",
+    "j_visibility_particles.abc",
+    "n_robot_bone_parented.abc",
+    "m_scale_shear.abc",
+];
+
+fn input(name: &str) -> Scene {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/inputs")
+        .join(name);
+    read::open(&path, &read::ReadOptions::default()).unwrap().0
+}
+
+fn compiled(scene: &Scene, options: &Options) -> Reel {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("test.reel");
+    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let bytes: Arc<[u8]> = std::fs::read(&path).unwrap().into();
+    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
+}
+
+fn options(last: usize) -> Options {
+    Options {
+        preset: Preset::Small,
+        range: Some(Range::Frames(0, last)),
+        ..Options::default()
+    }
+}
+
+/// Everything of a frame that can be compared.
+fn shown(decoder: &FrameDecoder) -> Vec<u32> {
+    let description = decoder.reel().description();
+    let mut out = Vec::new();
+    for node in 0..description.nodes.len() {
+        out.push(u32::from(decoder.visible(node)));
+        let transform = decoder.transform(node);
+        out.extend(transform.rotation.map(f32::to_bits));
+        out.extend(transform.translation.map(f32::to_bits));
+    }
+    for mesh in 0..description.meshes.len() {
+        let view = decoder.mesh(mesh);
+        let mut floats = vec![0.0f32; 3 * view.vertex_count()];
+        view.positions_into(&mut floats).unwrap();
+        out.extend(floats.iter().map(|f| f.to_bits()));
+        if view.has_normals() {
+            view.normals_into(&mut floats).unwrap();
+            out.extend(floats.iter().map(|f| f.to_bits()));
+        }
+        out.extend(view.indices());
+    }
+    out
+}
+
+#[test]
+fn the_promise_holds() {
+    for name in INPUTS {
+        let scene = input(name);
+        let reel = compiled(&scene, &options(36));
+        let report = verify(&scene, &reel, &|_, _| ()).unwrap();
+        assert!(report.ok, "{name}: {:#?}", report.failures);
+    }
+}
+
+#[test]
+fn forward_backward_and_random_order_are_identical() {
+    for name in INPUTS {
+        let reel = compiled(&input(name), &options(70));
+        let frames = reel.frame_count();
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        let mut forward = Vec::new();
+        for frame in 0..frames {
+            decoder.decode(frame).unwrap();
+            forward.push(shown(&decoder));
+        }
+        let mut backward = FrameDecoder::new(&reel).unwrap();
+        for frame in (0..frames).rev() {
+            backward.decode(frame).unwrap();
+            assert!(shown(&backward) == forward[frame], "{name}: frame {frame}");
+        }
+        for step in [7, 31, 53] {
+            for i in 0..frames {
+                let frame = i * step % frames;
+                decoder.decode(frame).unwrap();
+                assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
+            }
+        }
+    }
+}
+
+#[test]
+fn animations_of_any_length() {
+    let scene = input("a_flag_wind.abc");
+    for last in [0, 1, 2, 3, 15, 16, 17, 18, 31, 33] {
+        let reel = compiled(&scene, &options(last));
+        assert_eq!(reel.frame_count(), last + 1);
+        let report = verify(&scene, &reel, &|_, _| ()).unwrap();
+        assert!(report.ok, "{last}: {:#?}", report.failures);
+    }
+}
+
+#[test]
+fn moving_points_are_cells_and_keys_restart() {
+    let scene = input("a_flag_wind.abc");
+    for every in [16, 32, 64] {
+        let reel = compiled(
+            &scene,
+            &Options {
+                index_every: Some(every),
+                ..options(70)
+            },
+        );
+        let positions = &reel.description().meshes[0].streams[0];
+        assert_eq!(positions.coding, Coding::Cells);
+        let alone = |f: &usize| reel.frame_kind(*f) == FrameKind::Index;
+        let at: Vec<usize> = (0..reel.frame_count()).filter(alone).collect();
+        assert!(at.windows(2).all(|w| w[1] - w[0] <= every), "{at:?}");
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let scene = input("a_flag_wind.abc");
+    let bytes = |jobs: usize, memory: u64| {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("test.reel");
+        let options = Options {
+            jobs,
+            memory,
+            ..options(70)
+        };
+        compile(&scene, Vec::new(), &path, &options, &Silent).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let one = bytes(1, 512 << 20);
+    assert!(one == bytes(3, 512 << 20) && one == bytes(8, 1 << 20));
+}
+
+/// Bytes that were changed behind the checksums: an error or other numbers, never a panic.
+#[test]
+fn changed_units_never_panic() {
+    let reel = compiled(&input("a_flag_wind.abc"), &options(33));
+    let mut file = vec![0; reel.file_bytes() as usize];
+    reel.reader().source().read_at(0, &mut file).unwrap();
+    let mut at = 1;
+    for _ in 0..60 {
+        let mut bytes = file.clone();
+        at = at * 48_271 % 2_147_483_647u64;
+        let chunk = at as usize % reel.chunks().len();
+        let entry = reel.chunks()[chunk];
+        if entry.size < 8 {
+            continue;
+        }
+        at = at * 48_271 % 2_147_483_647u64;
+        let place = entry.offset as usize + 6 + at as usize % (entry.size as usize - 6);
+        bytes[place] ^= 1 << (at % 8);
+        seal(&mut bytes, chunk);
+        let Ok(reel) = Reel::from_source(Arc::new(bytes), &Limits::default()) else {
+            continue;
+        };
+        let Ok(mut decoder) = FrameDecoder::new(&reel) else {
+            continue;
+        };
+        for frame in (0..reel.frame_count()).rev() {
+            if decoder.decode(frame).is_ok() {
+                shown(&decoder);
+            }
+        }
+    }
+}
+
+/// Makes the checksums of a chunk, of the table of chunks and of the header right again.
+fn seal(bytes: &mut [u8], chunk: usize) {
+    use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, checksum};
+    let u64_at =
+        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (count, table) = (u64_at(bytes, 48) as usize, u64_at(bytes, 56) as usize);
+    let size_at = |bytes: &[u8], i: usize| {
+        let at = table + i * CHUNK_ENTRY_SIZE + 8;
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+    };
+    let start = HEADER_SIZE + (0..chunk).map(|i| size_at(bytes, i)).sum::<usize>();
+    let sum = checksum(&bytes[start..start + size_at(bytes, chunk)]);
+    let entry = table + chunk * CHUNK_ENTRY_SIZE;
+    bytes[entry..entry + 8].copy_from_slice(&sum.to_le_bytes());
+    let sum = checksum(&bytes[table..table + count * CHUNK_ENTRY_SIZE]);
+    bytes[96..104].copy_from_slice(&sum.to_le_bytes());
+    let sum = checksum(&bytes[..HEADER_SIZE - 8]);
+    bytes[HEADER_SIZE - 8..HEADER_SIZE].copy_from_slice(&sum.to_le_bytes());
+}
