@@ -4,6 +4,7 @@
 mod baselines;
 mod compare;
 mod machine;
+mod normals;
 mod sequences;
 mod soft;
 mod speed;
@@ -24,6 +25,8 @@ enum Command {
     Sequences(sequences::Arguments),
     /// Size, speed and error of the soft codec alone.
     Soft(soft::Arguments),
+    /// Size of normals and tangents that are predicted from decoded points, and the time they take.
+    Normals(normals::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -32,6 +35,7 @@ fn main() -> std::process::ExitCode {
     let result = match Arguments::parse().command {
         Command::Sequences(arguments) => sequences::run(&arguments),
         Command::Soft(arguments) => soft::run(&arguments),
+        Command::Normals(arguments) => normals::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

@@ -1,0 +1,683 @@
+//! Normals and tangents as corrections of what the decoded geometry says. Error bound: the tolerance, in degrees, of normals and of
+//! tangents, as the encoder measures it on the decoder's own output for every vertex and frame.
+//!
+//! Points that are 10⁻⁴ of the mesh off give normals that are mostly a few tenths of a degree off: as good as stored ones. So the
+//! file keeps, for every normal, a *state*: where it lies in the frame of the predicted one, in steps of an angle; and for every
+//! vertex by how many steps its tangent is turned. Nearly all states are those of the frame they are predicted from, which costs
+//! hundredths of a bit.
+//!
+//! ```text
+//! group      vertices that share a normal in all frames (soft/partition.rs); its predicted normal n: soft/surface.rs
+//! state      x, y in steps s, e₁ e₂ the frame that turns with the surface: r = √(x² + y²), a = s·r
+//!            normal = n·cos a + (x·e₁ + y·e₂)/r · sin a. The map keeps distances from its middle and shortens the others, so a lattice
+//!            covers all directions as well as it covers those near n; 32767 steps reach the opposite pole down to 0.02°
+//! turn       z in steps of another angle: the predicted tangent (soft/tangent.rs, with the decoded normal) turned about the normal
+//! base       a state and a turn for each group and vertex, kept once: what an artist's normals, bent polygons and rounded uvs
+//!            are off at all times
+//! ```
+//!
+//! A third of the tolerance is one step, and a frame differs from its reference by whole multiples of three: what is corrected is at most
+//! √½ of the tolerance off, and tangents half of it, so that both together keep it.
+//!
+//! ```text
+//! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far.
+//!            A plain number of as many bits as the largest needs
+//! group g    old = its state in the reference; one bit [normal, class, near, past]: is it another?
+//!            x = number[state, 0], y = number[state, x = 0 ? 2 : 1];  state = old + 3·(x, y)
+//! vertex v   old = its turn in the reference, plus what the turn of its mate w differs from the reference's;
+//!            one bit [turn, class, near, past]: is it another?  turn = old + 3·number[turn, 0]
+//! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
+//!            as many plain bits of the size
+//! class      0 … 3, how often the encoder's samples corrected the item
+//! near       of g: how many of up to three earlier groups that touch it differ from the reference in this frame, at most 2; of v: how many of
+//!            two earlier vertices do, plus one if the group of v does
+//! past       1 if the reference differs from the base here, 0 if not, 2 where the reference is the base
+//! ```
+//!
+//! Items *touch* as in soft/partition.rs, the first ones found count; the *mate* is the first that has the same group.
+//!
+//! # Bytes
+//!
+//! Static part:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated |
+//! | 1 | 4 | step | of states, radians, f32 |
+//! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
+//! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; starting chances |
+//!
+//! The faces, groups and signs are those of soft/partition.rs; a sign is one bit, whether it is not that of the uv area of the vertex's first
+//! triangle that has one, its context what the vertex before did. A class is as many ones as it is high, at most three, in the contexts of the
+//! class before (at most 2); then one bit, in the context of the class, for groups and vertices apart, whether the base is not what is expected: 0 for
+//! groups, the mate's for turns; then numbers. A starting chance is one bit, whether it is not even, then eight plain ones.
+//!
+//! A unit is one range coded string (soft/range.rs): for each frame its reference, its groups, its vertices. It is empty where all is as
+//! predicted.
+//!
+//! # How it is used
+//!
+//! * Compile: [`Sharing`](super::partition::Sharing) over the source's normals of all frames (or started from the smoothing groups, without
+//!   looking at frames); [`Encoder::new`](super::normal_encode::Encoder::new) with about two dozen decoded frames, then its
+//!   `static_bytes`; `encode` for each unit gives bytes, states and the largest errors: where these are above the tolerance, the mesh
+//!   cannot be done this way (vertices of one group that differ, normals that are no numbers).
+//! * Load: [`Normals::read`], [`Normals::work`], and [`Normals::set_uvs`], again for each frame only where uvs move.
+//! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps [`Normals::state_len`] × 2 bytes per
+//!   frame: 4 for each group and 2 for each vertex with tangents.
+//! * Frame that is shown: [`Normals::build`] with its points and states, then [`Built::normal`] and [`Built::tangent`] of any vertex.
+//!
+//! References cost nothing but that the states of their frames are there; none (an empty list) is always allowed, in the decoder
+//! exactly as in the encoder.
+
+use super::partition::{self, Near, Polygons};
+use super::range::{Bits, Chance, Decoder};
+use super::surface::{Place, Surface, turn};
+use super::tangent::{Slopes, Tangents, turned};
+use crate::Corrupt;
+use crate::bytes::Cursor;
+
+/// What both sides know of a mesh.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'a> {
+    /// Vertices of each triangle.
+    pub triangles: &'a [[u32; 3]],
+    /// Point of each vertex, numbered without gaps.
+    pub point: &'a [u32],
+    /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no tangents.
+    pub uvs: &'a [[f32; 2]],
+}
+
+// Part of the format.
+const CLASSES: usize = 4;
+const HEAD: usize = 9;
+/// States and turns of a frame differ from their reference's by multiples of this.
+pub(super) const STRIDE: i16 = 3;
+
+/// Numbers: is it zero, then an exponential Golomb code with a context for each bit of its length.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Numbers<C> {
+    zero: [C; 3],
+    longer: [C; 16],
+}
+
+/// Contexts of a unit: chances, or how often a bit was what.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Contexts<C> {
+    normal: [[[C; 3]; 3]; CLASSES],
+    turn: [[[C; 3]; 4]; CLASSES],
+    states: Numbers<C>,
+    turns: Numbers<C>,
+}
+
+impl<C: Copy> Numbers<C> {
+    fn list(&mut self) -> impl Iterator<Item = &mut C> {
+        self.zero.iter_mut().chain(&mut self.longer)
+    }
+
+    /// Codes a number, wrapping at 16 bits.
+    fn code(&mut self, bits: &mut impl Bits<Context = C>, context: usize, value: i16) -> i16 {
+        if !bits.bit(&mut self.zero[context], value != 0) {
+            return 0;
+        }
+        let negative = bits.plain(1, u32::from(value < 0)) != 0;
+        // 1 … 32768, as 2^length + rest.
+        let size = u32::from(value.unsigned_abs()).max(1);
+        let wanted = size.ilog2();
+        let mut length = 0;
+        while length < 15 && bits.bit(&mut self.longer[length as usize], length < wanted) {
+            length += 1;
+        }
+        let rest = bits.plain(length, size & ((1 << length) - 1));
+        let size = (1u32 << length | rest) as i32;
+        (if negative { -size } else { size }) as i16
+    }
+}
+
+impl<C: Copy> Contexts<C> {
+    pub(super) fn list(&mut self) -> impl Iterator<Item = &mut C> {
+        let normal = self.normal.iter_mut().flatten().flatten();
+        let turn = self.turn.iter_mut().flatten().flatten();
+        let numbers = self.states.list().chain(self.turns.list());
+        normal.chain(turn).chain(numbers)
+    }
+}
+
+/// Static part of the normals of a mesh, made from its bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normals {
+    pub(super) surface: Surface,
+    pub(super) tangents: Option<Tangents>,
+    /// Group of each vertex.
+    pub(super) group: Vec<u32>,
+    /// State of each group, then turn of each vertex.
+    pub(super) base: Vec<i16>,
+    /// Class of each group, then of each vertex.
+    pub(super) classes: Vec<u8>,
+    /// Up to three groups before each group, and two vertices before each vertex, that touch it.
+    near_groups: Vec<[u32; 3]>,
+    near_vertices: Vec<[u32; 2]>,
+    /// A vertex before each vertex that touches it and has the same normal.
+    mates: Vec<u32>,
+    pub(super) step: f32,
+    pub(super) turn_step: f32,
+    pub(super) negated: bool,
+    pub(super) chances: Contexts<Chance>,
+}
+
+/// Buffers of the frame that is built.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    pub(super) normals: Vec<[f32; 4]>,
+    pub(super) slopes: Slopes,
+    /// Per class of tangents.
+    tangents: Vec<[f32; 4]>,
+}
+
+/// No item.
+const NONE: u32 = u32::MAX;
+
+impl Normals {
+    /// Reads the static part.
+    pub fn read(bytes: &[u8], shape: Shape<'_>) -> Result<Normals, Corrupt> {
+        let mut head = Cursor::new(bytes);
+        let flags = head.u8()?;
+        let steps = [head.f32()?, head.f32()?];
+        let tangents = flags & 1 != 0;
+        let usable = |s: f32| s > 0.0 && s <= 4.0;
+        if flags > 7 || !usable(steps[0]) || (tangents && !usable(steps[1])) {
+            return Err(Corrupt("head of the normals"));
+        }
+        let mut bits = Decoder::new(&bytes[HEAD..]);
+        let draft = Draft {
+            faces: None,
+            groups: None,
+            signs: None,
+            polygons: flags & 2 != 0,
+            tangents,
+            steps,
+            negated: flags & 4 != 0,
+        };
+        let mut out = draft.layout(&mut bits, shape)?;
+        out.bases(&mut bits);
+        out.starts(&mut bits);
+        bits.finish()?;
+        Ok(out)
+    }
+
+    /// Numbers of which the states of a frame consist.
+    pub fn state_len(&self) -> usize {
+        self.base.len()
+    }
+
+    /// States and turns that the mesh keeps once: where there is no better reference.
+    pub fn base(&self) -> &[i16] {
+        &self.base
+    }
+
+    /// Number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.group.len()
+    }
+
+    /// Number of different normals in a frame.
+    pub fn groups(&self) -> usize {
+        self.surface.groups()
+    }
+
+    /// Whether there are tangents.
+    pub fn has_tangents(&self) -> bool {
+        self.tangents.is_some()
+    }
+
+    /// Buffers for [`Normals::build`].
+    pub fn work(&self) -> Work {
+        Work {
+            normals: vec![[0.0; 4]; self.groups()],
+            slopes: Slopes::new(),
+            tangents: vec![[0.0; 4]; self.tangents.as_ref().map_or(0, |t| t.groups().len())],
+        }
+    }
+
+    /// Sets the decoded uvs: once where they stay, else before each [`Normals::build`].
+    pub fn set_uvs(&self, uvs: &[[f32; 2]], work: &mut Work) {
+        if let Some(tangents) = &self.tangents {
+            tangents.slopes(uvs, &mut work.slopes);
+        }
+    }
+
+    /// Codes classes and base of all items.
+    pub(super) fn bases(&mut self, bits: &mut impl Bits<Context = Chance>) {
+        let groups = self.groups();
+        let mut known = [[Chance::default(); 3]; 3];
+        let mut moved = [[Chance::default(); CLASSES]; 2];
+        let mut numbers = [Numbers::default(); 2];
+        let mut before = 0;
+        let items = self.classes.len();
+        for i in 0..items {
+            let turn = usize::from(i >= groups);
+            // Each class is a run of ones of its length.
+            let context = &mut known[usize::from(before).min(2)];
+            let wanted = self.classes[i];
+            let mut class = 0;
+            while class < CLASSES as u8 - 1
+                && bits.bit(&mut context[usize::from(class)], class < wanted)
+            {
+                class += 1;
+            }
+            (self.classes[i], before) = (class, class);
+            let at = self.at(i);
+            // Turns follow that of the vertex that moves along.
+            let expected = match i.checked_sub(groups) {
+                Some(v) if (self.mates[v] as usize) < v => {
+                    self.base[2 * groups + self.mates[v] as usize]
+                }
+                _ => 0,
+            };
+            let parts = &mut self.base[at];
+            let any = parts.iter().any(|b| *b != expected);
+            let any = bits.bit(&mut moved[turn][usize::from(class)], any);
+            for part in parts {
+                let off = part.wrapping_sub(expected);
+                *part = match any {
+                    true => expected.wrapping_add(numbers[turn].code(bits, turn, off)),
+                    false => expected,
+                };
+            }
+        }
+    }
+
+    /// Codes the chances with which units start: those that are even cost little.
+    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
+        let mut used = Chance::default();
+        for chance in self.chances.list() {
+            let wanted = level_of(*chance);
+            *chance = if bits.bit(&mut used, wanted != EVEN_LEVEL) {
+                level(bits.plain(8, u32::from(wanted)) as u8)
+            } else {
+                level(EVEN_LEVEL)
+            };
+        }
+    }
+
+    /// Where an item's part of the states lies.
+    #[inline]
+    pub(super) fn at(&self, item: usize) -> std::ops::Range<usize> {
+        let groups = self.groups();
+        if item < groups {
+            2 * item..2 * item + 2
+        } else {
+            groups + item..groups + item + 1
+        }
+    }
+
+    /// Decodes the states of the frames of a unit, [`Normals::state_len`] each, in the unit's order. `refs` are the states of the frames that the unit
+    /// may refer to, the same as in the encoder.
+    pub fn decode(
+        &self,
+        bytes: &[u8],
+        refs: &[&[i16]],
+        out: &mut [&mut [i16]],
+    ) -> Result<(), Corrupt> {
+        let mut chances = self.chances.clone();
+        let mut bits = Decoder::new(bytes);
+        for f in 0..out.len() {
+            let (done, rest) = out.split_at_mut(f);
+            let [state, ..] = rest else { break };
+            let number = bits.plain(width(refs.len() + f), 0) as usize;
+            let from: Option<&[i16]> = match number.checked_sub(1) {
+                None => None,
+                Some(i) if i < refs.len() => Some(refs[i]),
+                Some(i) => Some(done.get(i - refs.len()).ok_or(Corrupt("reference"))?),
+            };
+            if state.len() != self.base.len() || from.is_some_and(|s| s.len() != state.len()) {
+                return Err(Corrupt("states of another length"));
+            }
+            self.frame(&mut bits, &mut chances, from, state);
+        }
+        bits.finish()
+    }
+
+    /// Codes the states of a frame; those that are there on entry in an encoder.
+    pub(super) fn frame<B: Bits>(
+        &self,
+        bits: &mut B,
+        chances: &mut Contexts<B::Context>,
+        from: Option<&[i16]>,
+        state: &mut [i16],
+    ) {
+        let groups = self.groups();
+        let (states, turns) = state.split_at_mut(2 * groups);
+        let states = states.as_chunks_mut::<2>().0;
+        let base = self.base[..2 * groups].as_chunks::<2>().0;
+        let before = from.map_or(base, |f| f[..2 * groups].as_chunks::<2>().0);
+        let past = |moved: bool| match from {
+            None => 2,
+            Some(_) => usize::from(moved),
+        };
+        for g in 0..groups {
+            let near = &self.near_groups[g];
+            let count = near
+                .iter()
+                .filter(|n| (**n as usize) < g && states[**n as usize] != before[**n as usize])
+                .count();
+            let class = usize::from(self.classes[g]);
+            let chance = &mut chances.normal[class][count.min(2)][past(before[g] != base[g])];
+            if bits.bit(chance, states[g] != before[g]) {
+                let x = chances
+                    .states
+                    .code(bits, 0, strides(before[g][0], states[g][0]));
+                let context = 1 + usize::from(x == 0);
+                let y = chances
+                    .states
+                    .code(bits, context, strides(before[g][1], states[g][1]));
+                states[g] = [moved(before[g][0], x), moved(before[g][1], y)];
+            } else {
+                states[g] = before[g];
+            }
+        }
+        let base = &self.base[2 * groups..];
+        let old = from.map_or(base, |f| &f[2 * groups..]);
+        for v in 0..turns.len() {
+            let near = &self.near_vertices[v];
+            let count = near
+                .iter()
+                .filter(|n| (**n as usize) < v && turns[**n as usize] != old[**n as usize])
+                .count();
+            let g = self.group[v] as usize;
+            let count = count + usize::from(states[g] != before[g]);
+            let class = usize::from(self.classes[groups + v]);
+            let expected = self.expected(v, turns, old);
+            let chance = &mut chances.turn[class][count][past(old[v] != base[v])];
+            turns[v] = if bits.bit(chance, turns[v] != expected) {
+                moved(
+                    expected,
+                    chances.turns.code(bits, 0, strides(expected, turns[v])),
+                )
+            } else {
+                expected
+            };
+        }
+    }
+
+    /// The turn that is expected of a vertex: the reference's, moved like that of an earlier vertex that touches it and has its normal.
+    #[inline]
+    pub(super) fn expected(&self, v: usize, turns: &[i16], old: &[i16]) -> i16 {
+        match self.mates[v] as usize {
+            mate if mate < v => old[v].wrapping_add(turns[mate].wrapping_sub(old[mate])),
+            _ => old[v],
+        }
+    }
+
+    /// The normals and tangents of a frame. Panics where `points` or `state` are too few.
+    pub fn build<'a, P: Place>(
+        &'a self,
+        points: &[P],
+        state: &'a [i16],
+        work: &'a mut Work,
+    ) -> Built<'a> {
+        assert_eq!(state.len(), self.base.len(), "the states of a frame");
+        self.predict(points, &mut work.normals);
+        for (g, n) in work.normals.iter_mut().enumerate() {
+            let s = [state[2 * g], state[2 * g + 1]];
+            if s != [0; 2] {
+                let [x, y, z] = self.bend(points, g, [n[0], n[1], n[2]], s);
+                *n = [x, y, z, 0.0];
+            }
+        }
+        for (class, out) in work.tangents.iter_mut().enumerate() {
+            let g = self.tangents.as_ref().map_or(0, |t| t.groups()[class]);
+            let [x, y, z, _] = work.normals[g as usize];
+            let [x, y, z] = self.tangent(class, [x, y, z], points, &work.slopes);
+            *out = [x, y, z, 0.0];
+        }
+        Built {
+            normals: self,
+            turns: &state[2 * self.groups()..],
+            work,
+        }
+    }
+
+    /// Predicted normals of all groups.
+    pub(super) fn predict<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) {
+        self.surface.normals(points, out);
+        if self.negated {
+            out.iter_mut().for_each(|n| *n = n.map(|x| -x));
+        }
+    }
+
+    /// The normal that `state` means where `n` is predicted.
+    pub(super) fn bend<P: Place>(
+        &self,
+        points: &[P],
+        g: usize,
+        n: [f32; 3],
+        state: [i16; 2],
+    ) -> [f32; 3] {
+        let [x, y] = state.map(f32::from);
+        let length = (x * x + y * y).sqrt();
+        if length == 0.0 {
+            return n;
+        }
+        let [e1, e2] = self.surface.frame(points, g, n);
+        let [c, s] = turn(length * self.step);
+        let (x, y) = (x * (s / length), y * (s / length));
+        std::array::from_fn(|k| n[k] * c + (e1[k] * x + e2[k] * y))
+    }
+
+    /// The predicted tangent of a class with the decoded normal `n`.
+    pub(super) fn tangent<P: Place>(
+        &self,
+        class: usize,
+        n: [f32; 3],
+        points: &[P],
+        slopes: &Slopes,
+    ) -> [f32; 3] {
+        let Some(tangents) = &self.tangents else {
+            return [1.0, 0.0, 0.0];
+        };
+        tangents
+            .tangent(class, n, points, slopes)
+            .unwrap_or_else(|| {
+                let g = tangents.groups()[class] as usize;
+                self.surface.frame(points, g, n)[0]
+            })
+    }
+}
+
+/// A frame whose normals are known.
+#[derive(Debug, Clone, Copy)]
+pub struct Built<'a> {
+    normals: &'a Normals,
+    turns: &'a [i16],
+    work: &'a Work,
+}
+
+impl Built<'_> {
+    /// Unit normal of a vertex.
+    #[inline]
+    pub fn normal(&self, v: usize) -> [f32; 3] {
+        let [x, y, z, _] = self.work.normals[self.normals.group[v] as usize];
+        [x, y, z]
+    }
+
+    /// Unit tangent of a vertex and the sign of its bitangent. Panics where there are no tangents.
+    #[inline]
+    pub fn tangent(&self, v: usize) -> [f32; 4] {
+        let tangents = self.normals.tangents.as_ref().expect("tangents");
+        let [x, y, z, _] = self.work.tangents[tangents.classes()[v] as usize];
+        let mut t = [x, y, z];
+        if self.turns[v] != 0 {
+            let angle = f32::from(self.turns[v]) * self.normals.turn_step;
+            t = turned(t, self.normal(v), turn(angle));
+        }
+        [t[0], t[1], t[2], tangents.signs()[v]]
+    }
+}
+
+/// How many strides lie between two values.
+#[inline]
+fn strides(from: i16, to: i16) -> i16 {
+    ((i32::from(to) - i32::from(from)) / i32::from(STRIDE)) as i16
+}
+
+#[inline]
+fn moved(from: i16, strides: i16) -> i16 {
+    (i32::from(from) + i32::from(strides) * i32::from(STRIDE)) as i16
+}
+
+/// Bits for a number from 0 to `most`.
+pub(super) fn width(most: usize) -> u32 {
+    most.checked_ilog2().map_or(0, |b| b + 1)
+}
+
+/// The chance of a one is (16 + low 4 bits) · 2^(high 4 bits) / 2²⁰. Part of the format.
+const EVEN_LEVEL: u8 = 15 << 4;
+
+pub(super) fn level(code: u8) -> Chance {
+    let one = (16 + u32::from(code & 15)) << (code >> 4) >> 4;
+    Chance::new((65536 - one.clamp(1, 65535)) as u16)
+}
+
+/// The chance to start with after so many zeros and ones.
+pub(super) fn level_near(zeros: u32, ones: u32) -> Chance {
+    let zero = (f64::from(zeros) + 0.4) / (f64::from(zeros) + f64::from(ones) + 0.8);
+    Chance::new((zero * 65536.0).clamp(1.0, 65535.0) as u16)
+}
+
+fn level_of(chance: Chance) -> u8 {
+    let far = |code: u8| chance.mean().abs_diff(level(code).mean());
+    (0..=u8::MAX)
+        .min_by_key(|&code| far(code))
+        .unwrap_or(EVEN_LEVEL)
+}
+
+/// What the layout is made from: all of it in an encoder, the flags in a decoder.
+pub(super) struct Draft<'a> {
+    pub faces: Option<&'a [u32]>,
+    pub groups: Option<&'a [u32]>,
+    pub signs: Option<&'a [f32]>,
+    pub polygons: bool,
+    pub tangents: bool,
+    pub steps: [f32; 2],
+    pub negated: bool,
+}
+
+impl Draft<'_> {
+    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are empty.
+    pub(super) fn layout(
+        &self,
+        bits: &mut impl Bits<Context = Chance>,
+        shape: Shape<'_>,
+    ) -> Result<Normals, Corrupt> {
+        let Shape {
+            triangles, point, ..
+        } = shape;
+        let count = point.len();
+        let points = point.iter().max().map_or(0, |m| *m as usize + 1);
+        if points > count
+            || triangles
+                .as_flattened()
+                .iter()
+                .any(|v| *v as usize >= count)
+        {
+            return Err(Corrupt("triangles that do not fit their vertices"));
+        }
+        let faces = match self.polygons {
+            true => partition::faces(bits, triangles, self.faces),
+            false => (0..triangles.len() as u32).collect(),
+        };
+        let polygons = Polygons::new(triangles, &faces);
+        let group = partition::groups(bits, &polygons, point, self.groups);
+        let surface = Surface::new(&polygons.vertices, &polygons.ends, point, &group)?;
+        let mut tangents = None;
+        if self.tangents {
+            let signs = signs(bits, shape, self.signs)?;
+            tangents = Some(Tangents::new(triangles, point, &group, shape.uvs, signs)?);
+        }
+        let groups = surface.groups();
+        let vertices = if self.tangents { count } else { 0 };
+        let near = Near::new(&polygons, point);
+        let (near_groups, near_vertices, mates) = touching(&near, &group, groups, vertices);
+        Ok(Normals {
+            surface,
+            tangents,
+            group,
+            base: vec![0; 2 * groups + vertices],
+            classes: vec![0; groups + vertices],
+            near_groups,
+            near_vertices,
+            mates,
+            step: self.steps[0],
+            turn_step: self.steps[1],
+            negated: self.negated,
+            chances: Contexts::default(),
+        })
+    }
+}
+
+/// Which earlier groups touch each group, and which earlier vertices each vertex.
+fn touching(
+    near: &Near,
+    group: &[u32],
+    groups: usize,
+    vertices: usize,
+) -> (Vec<[u32; 3]>, Vec<[u32; 2]>, Vec<u32>) {
+    let mut near_groups = vec![[NONE; 3]; groups];
+    let mut near_vertices = vec![[NONE; 2]; vertices];
+    let mut mates = vec![NONE; vertices];
+    fn note<const N: usize>(list: &mut [u32; N], item: u32) {
+        if !list.contains(&item)
+            && let Some(free) = list.iter_mut().find(|s| **s == NONE)
+        {
+            *free = item;
+        }
+    }
+    for v in 0..group.len() {
+        near.earlier(v as u32, |w| {
+            let (a, b) = (group[v], group[w as usize]);
+            if a != b {
+                note(&mut near_groups[a.max(b) as usize], a.min(b));
+            }
+            if let Some(list) = near_vertices.get_mut(v) {
+                note(list, w);
+                if a == b && mates[v] == NONE {
+                    mates[v] = w;
+                }
+            }
+        });
+    }
+    (near_groups, near_vertices, mates)
+}
+
+/// Codes the sign of each vertex: mostly that of the uvs in its first triangle.
+fn signs(
+    bits: &mut impl Bits<Context = Chance>,
+    shape: Shape<'_>,
+    wanted: Option<&[f32]>,
+) -> Result<Vec<f32>, Corrupt> {
+    if shape.uvs.len() != shape.point.len() {
+        return Err(Corrupt("tangents without uvs"));
+    }
+    let mut out = vec![0.0f32; shape.point.len()];
+    for t in shape.triangles {
+        let [p, a, b] = t.map(|v| shape.uvs[v as usize]);
+        let area = (a[0] - p[0]) * (b[1] - p[1]) - (a[1] - p[1]) * (b[0] - p[0]);
+        for v in t {
+            let sign = &mut out[*v as usize];
+            if *sign == 0.0 && area != 0.0 {
+                *sign = if area < 0.0 { -1.0 } else { 1.0 };
+            }
+        }
+    }
+    let mut chance = [Chance::default(); 2];
+    let mut before = false;
+    for (v, sign) in out.iter_mut().enumerate() {
+        let own = if *sign < 0.0 { -1.0 } else { 1.0 };
+        before = bits.bit(
+            &mut chance[usize::from(before)],
+            wanted.is_some_and(|w| (w[v] < 0.0) != (own < 0.0)),
+        );
+        *sign = if before { -own } else { own };
+    }
+    Ok(out)
+}
