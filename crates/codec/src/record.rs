@@ -53,6 +53,7 @@
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |
 //! | … | 12 per component | `axes` | positions, uvs, colours kept as levels: see [`crate::quantize`]; others: nothing |
+//! | … | 1 … 5 or 0 | `states` | only predicted streams: varint, numbers per frame |
 //! | … | 8 | `tolerance` | f64 |
 //!
 //! | offset | size | name | meaning |
@@ -229,6 +230,8 @@ pub struct StreamRecord {
     pub bits: u8,
     /// Lattice per component (positions, uvs, colours).
     pub axes: Vec<Axis>,
+    /// Numbers that a frame keeps for what is predicted from it, see [`crate::soft::normal`]; 0 for other codings.
+    pub states: u32,
     /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours in value.
     pub tolerance: f64,
 }
@@ -336,6 +339,9 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         for axis in &stream.axes {
             put_floats(&[axis.min, axis.step], out);
             out.extend_from_slice(&axis.levels.to_le_bytes());
+        }
+        if stream.coding == Coding::Predicted {
+            put_varint(stream.states, out);
         }
         put_f64(stream.tolerance, out);
     }
@@ -596,6 +602,10 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
             axes.push(axis);
         }
     }
+    let states = match coding {
+        Coding::Predicted => c.varint()?,
+        _ => 0,
+    };
     Ok(StreamRecord {
         semantic,
         set,
@@ -605,6 +615,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         word,
         bits: most,
         axes,
+        states,
         tolerance: amount(c)?,
     })
 }
@@ -727,6 +738,7 @@ mod tests {
             } else {
                 vec![]
             },
+            states: 0,
             tolerance: 1e-4,
         };
         Description {

@@ -117,14 +117,50 @@ pub struct Seen {
 /// What was seen, by frame.
 pub type Sights = Vec<(u32, Seen)>;
 
+/// Decoded frames by number, in the order of cells.
+pub enum Decoded {
+    Narrow(BTreeMap<u32, Vec<[i16; 4]>>),
+    Wide(BTreeMap<u32, Vec<[i32; 4]>>),
+}
+
+impl Decoded {
+    /// Takes over the frames of another one, of the same width.
+    pub fn extend(&mut self, other: Decoded) {
+        match (self, other) {
+            (Decoded::Narrow(all), Decoded::Narrow(more)) => all.extend(more),
+            (Decoded::Wide(all), Decoded::Wide(more)) => all.extend(more),
+            (all, other) => *all = other,
+        }
+    }
+}
+
+/// The keys of a segment.
+pub struct Segment {
+    /// Per key its unit and what was seen.
+    pub keys: Vec<(u32, Vec<u8>, Seen)>,
+    pub decoded: Decoded,
+}
+
+/// The frames of a group.
+pub struct Group {
+    /// Units Inner and Last.
+    pub units: [Vec<u8>; 2],
+    pub seen: Sights,
+    pub decoded: Decoded,
+}
+
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
     /// What is stored once.
     fn static_bytes(&self) -> &[u8];
-    /// Codes the keys of a segment and keeps them for [`Coder::group`]. Per key its unit and what was seen.
-    fn segment(&self, segment: u32) -> Result<Vec<(u32, Vec<u8>, Seen)>, Error>;
-    /// Codes the units Inner and Last of a group, whose keys have been coded. Also what was seen, by frame.
-    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Sights), Error>;
+    /// Point of each cell.
+    fn order(&self) -> &[u32];
+    /// About what some frames will be when decoded.
+    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
+    /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if `keep`.
+    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
+    /// Codes the units Inner and Last of a group, whose keys have been coded; the same.
+    fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
 }
@@ -150,8 +186,22 @@ pub fn frames<'a>(
 }
 
 /// Cells that can be coded on several threads.
-pub trait Width: Cell + Send + Sync {}
-impl<W: Cell + Send + Sync> Width for W {}
+pub trait Width: Cell + Send + Sync {
+    /// Frames of this width.
+    fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
+}
+
+impl Width for i16 {
+    fn decoded(frames: BTreeMap<u32, Vec<[i16; 4]>>) -> Decoded {
+        Decoded::Narrow(frames)
+    }
+}
+
+impl Width for i32 {
+    fn decoded(frames: BTreeMap<u32, Vec<[i32; 4]>>) -> Decoded {
+        Decoded::Wide(frames)
+    }
+}
 
 /// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance.
 pub fn coder<'a, W: Width>(
@@ -304,18 +354,46 @@ impl<W: Width> Coder for Track<'_, W> {
         self.encoder.static_bytes()
     }
 
-    fn segment(&self, segment: u32) -> Result<Vec<(u32, Vec<u8>, Seen)>, Error> {
+    fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Rounds to a lattice that is off as much as decoding may be.
+    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
+        let grid = self.encoder.grid();
+        let step = self.extent.radius * 2.0 / 3f64.sqrt();
+        let mut points = vec![[0.0; 3]; self.order.len()];
+        let mut out = BTreeMap::new();
+        for &frame in frames {
+            encode::Source::positions(self.frames, frame, &mut points);
+            self.frames.check()?;
+            let cell = |&point: &u32| {
+                let at = |k: usize| {
+                    let off = f64::from(points[point as usize][k]) - f64::from(grid.centre[k]);
+                    W::wrap(((off / step).round() * step / f64::from(grid.unit)).round() as i32)
+                };
+                [at(0), at(1), at(2), W::default()]
+            };
+            out.insert(frame, self.order.iter().map(cell).collect());
+        }
+        Ok(W::decoded(out))
+    }
+
+    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error> {
         let mut out = Vec::new();
         let mut keys = Vec::new();
+        let mut decoded_frames = BTreeMap::new();
         let mut points = vec![[0.0; 3]; self.order.len()];
         let done = self.with_work(|work| {
-            self.encoder
-                .segment(segment, work, &mut |key, bytes, decoded| {
-                    let frame = self.schedule().key_frame(key);
-                    encode::Source::positions(self.frames, frame, &mut points);
-                    out.push((key, bytes, self.see(&points, decoded)));
-                    keys.push((key, decoded.to_vec()));
-                })
+            (self.encoder).segment(segment, work, &mut |key, bytes, decoded| {
+                let frame = self.schedule().key_frame(key);
+                encode::Source::positions(self.frames, frame, &mut points);
+                out.push((key, bytes, self.see(&points, decoded)));
+                keys.push((key, decoded.to_vec()));
+                if keep {
+                    decoded_frames.insert(frame, decoded.to_vec());
+                }
+            })
         });
         self.frames.check()?;
         done.map_err(|refused| self.failed(refused))?;
@@ -324,10 +402,13 @@ impl<W: Width> Coder for Track<'_, W> {
         }
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(keys);
-        Ok(out)
+        Ok(Segment {
+            keys: out,
+            decoded: W::decoded(decoded_frames),
+        })
     }
 
-    fn group(&self, group: u32) -> Result<([Vec<u8>; 2], Sights), Error> {
+    fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let find = |frame: u32| {
             let key = self.schedule().key_of(frame).and_then(|key| held.get(&key));
@@ -335,18 +416,25 @@ impl<W: Width> Coder for Track<'_, W> {
             key.map_or(&[][..], Vec::as_slice)
         };
         let mut seen = Vec::new();
+        let mut decoded_frames = BTreeMap::new();
         let done = self.with_work(|work| {
-            self.encoder
-                .group(group, &find, work, &mut |frame, points, decoded| {
-                    seen.push((frame, self.see(points, decoded)));
-                })
+            (self.encoder).group(group, &find, work, &mut |frame, points, decoded| {
+                seen.push((frame, self.see(points, decoded)));
+                if keep {
+                    decoded_frames.insert(frame, decoded.to_vec());
+                }
+            })
         });
         self.frames.check()?;
         let units = done.map_err(|refused| self.failed(refused))?;
         for (frame, seen) in &seen {
             self.keep_promise(*frame, seen)?;
         }
-        Ok((units, seen))
+        Ok(Group {
+            units,
+            seen,
+            decoded: W::decoded(decoded_frames),
+        })
     }
 
     fn forget(&self, before: u32) {

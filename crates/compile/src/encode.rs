@@ -123,6 +123,7 @@ pub fn choose_streams(
             word: streams::word_for(bits),
             bits: bits as u8,
             axes: Vec::new(),
+            states: 0,
             tolerance: options.normal_tolerance,
         });
     }
@@ -221,6 +222,7 @@ fn lattice(
         word: streams::word_for(bits),
         bits: bits as u8,
         axes,
+        states: 0,
         tolerance,
     }
 }

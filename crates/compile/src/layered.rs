@@ -1,9 +1,10 @@
 //! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::soft::schedule`]. Keys of a segment
 //! are coded one after the other, everything else side by side: meshes, segments, groups.
 
-use crate::cells::{self, Coder, Frames, Points, Seen, Sights};
+use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
+use crate::predicted::NormalCoder;
 use crate::{Error, Options};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::{CODEC_CLASSIC, CODEC_SMALL, Coding, Method, Semantic, StreamRecord};
@@ -55,6 +56,8 @@ pub struct MeshCoder<'a> {
     cells: Vec<Vec<Box<dyn Coder + 'a>>>,
     /// By stream whether cells are 32 bits wide.
     wide: Vec<bool>,
+    /// By stream what predicts it from the positions.
+    normals: Vec<Option<NormalCoder<'a>>>,
     levels: Option<LevelCoder<'a>>,
 }
 
@@ -74,6 +77,7 @@ impl<'a> MeshCoder<'a> {
             schedule,
             cells: Vec::new(),
             wide: Vec::new(),
+            normals: Vec::new(),
             levels: None,
         };
         for parts in frames {
@@ -87,8 +91,15 @@ impl<'a> MeshCoder<'a> {
             coder.cells.push(made);
             coder.wide.push(wide);
         }
+        let positions = coder.cells.first().and_then(|parts| parts.first());
+        if let (Some(positions), Some(points)) = (positions, points) {
+            let predict =
+                |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options);
+            let all = (0..plan.streams.len()).map(predict);
+            coder.normals = all.collect::<Result<_, Error>>()?;
+        }
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
-            let left = |&s: &usize| plan.streams[s].animated && coder.cells[s].is_empty();
+            let left = |&s: &usize| plan.streams[s].animated && coder.is_levels(s);
             coder.levels = Some(LevelCoder {
                 plan,
                 fixed,
@@ -100,25 +111,49 @@ impl<'a> MeshCoder<'a> {
         Ok(coder)
     }
 
+    /// Whether a stream is kept as levels.
+    fn is_levels(&self, stream: usize) -> bool {
+        let cells = self
+            .cells
+            .get(stream)
+            .is_some_and(|parts| !parts.is_empty());
+        let predicted = self.normals.get(stream).is_some_and(Option::is_some);
+        !(cells || predicted)
+    }
+
+    fn predicts(&self) -> bool {
+        self.normals.iter().any(Option::is_some)
+    }
+
     fn has_cells(&self) -> bool {
         self.cells.iter().any(|parts| !parts.is_empty())
     }
 
     /// The streams as the file says.
     pub fn records(&self) -> Vec<StreamRecord> {
-        let streams = self.plan.streams.iter().enumerate();
-        streams
-            .map(|(s, record)| match self.cells.get(s) {
-                Some(parts) if !parts.is_empty() => StreamRecord {
-                    coding: Coding::Cells,
-                    word: if self.wide[s] { 4 } else { 2 },
-                    bits: 0,
-                    axes: Vec::new(),
+        let of = |(s, record): (usize, &StreamRecord)| {
+            if let Some(Some(normals)) = self.normals.get(s) {
+                let (bits, states) = normals.sizes();
+                return StreamRecord {
+                    coding: Coding::Predicted,
+                    word: 2,
+                    bits,
+                    states,
                     ..record.clone()
-                },
-                _ => record.clone(),
-            })
-            .collect()
+                };
+            }
+            if self.is_levels(s) {
+                return record.clone();
+            }
+            StreamRecord {
+                coding: Coding::Cells,
+                word: if self.wide[s] { 4 } else { 2 },
+                bits: 0,
+                axes: Vec::new(),
+                ..record.clone()
+            }
+        };
+        self.plan.streams.iter().enumerate().map(of).collect()
     }
 
     /// Codec of the mesh's frames, and the points of its cells.
@@ -131,9 +166,8 @@ impl<'a> MeshCoder<'a> {
 
     /// Whether a predictor table is stored: not where cells are all there is.
     pub fn has_table(&self) -> bool {
-        let levels = (0..self.plan.streams.len())
-            .any(|s| self.cells.get(s).is_none_or(|parts| parts.is_empty()));
-        self.plan.has_table && levels
+        let levels = |s| self.is_levels(s);
+        self.plan.has_table && (0..self.plan.streams.len()).any(levels)
     }
 
     /// Appends what is stored once; how many bytes of it positions need.
@@ -147,13 +181,15 @@ impl<'a> MeshCoder<'a> {
             parallelogram::encode_table(&self.plan.table, &fixed.indices, out);
         }
         for (s, record) in self.plan.streams.iter().enumerate() {
-            match self.cells.get(s) {
-                Some(parts) if !parts.is_empty() => {
-                    parts
-                        .iter()
-                        .for_each(|part| put_sized(part.static_bytes(), out));
-                }
-                _ => self.plan.encode_base(s, out),
+            if let Some(Some(normals)) = self.normals.get(s) {
+                put_sized(normals.static_bytes(), out);
+            } else if self.is_levels(s) {
+                self.plan.encode_base(s, out);
+            } else {
+                let parts = &self.cells[s];
+                parts
+                    .iter()
+                    .for_each(|part| put_sized(part.static_bytes(), out));
             }
             if record.semantic == Semantic::Position {
                 position_bytes = out.len() - start;
@@ -167,49 +203,73 @@ impl<'a> MeshCoder<'a> {
         let keys = self.schedule.segment(segment);
         let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
         let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut decoded = None;
         for stream in &self.cells {
             let mut of_stream = Vec::new();
             for part in stream {
-                let keys = part.segment(segment)?.into_iter();
+                let keep = parts.is_empty() && self.predicts();
+                let coded = part.segment(segment, keep)?;
                 let frame = |key| self.schedule.key_frame(key);
+                let keys = coded.keys.into_iter();
                 of_stream.push(
                     keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)]))
                         .collect(),
                 );
+                if keep {
+                    decoded = Some(coded.decoded);
+                }
             }
             parts.push(of_stream);
         }
-        self.gather(&units, parts)
+        self.gather(&units, parts, decoded)
     }
 
     /// Units Inner and Last of a group; the keys that it needs have been coded.
     pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let units = [Unit::Inner(group), Unit::Last(group)];
-        let mut parts = Vec::new();
+        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut decoded = None;
         for stream in &self.cells {
             let mut of_stream = Vec::new();
             for part in stream {
-                let (bytes, seen) = part.group(group)?;
+                let keep = parts.is_empty() && self.predicts();
+                let coded = part.group(group, keep)?;
                 let inner = self.schedule.frames_of(units[0]);
-                let [a, b] = bytes;
-                let (first, second) = seen.into_iter().partition(|s| inner.contains(&s.0));
+                let [a, b] = coded.units;
+                let (first, second) = coded.seen.into_iter().partition(|s| inner.contains(&s.0));
                 of_stream.push(vec![(a, first), (b, second)]);
+                if keep {
+                    decoded = Some(coded.decoded);
+                }
             }
             parts.push(of_stream);
         }
-        self.gather(&units, parts)
+        self.gather(&units, parts, decoded)
     }
 
     /// Keys of segments before this one are not needed any more.
     pub fn forget(&self, key: u32) {
-        self.cells
-            .iter()
-            .flatten()
-            .for_each(|part| part.forget(key));
+        let parts = self.cells.iter().flatten();
+        parts.for_each(|part| part.forget(key));
+        let frame = self.schedule.key_frame(key);
+        let normals = self.normals.iter().flatten();
+        normals.for_each(|normals| normals.forget(frame));
     }
 
     /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
-    fn gather(&self, units: &[Unit], parts: Vec<Vec<Part>>) -> Result<Vec<Payload>, Error> {
+    fn gather(
+        &self,
+        units: &[Unit],
+        parts: Vec<Vec<Part>>,
+        decoded: Option<Decoded>,
+    ) -> Result<Vec<Payload>, Error> {
+        let mut normals: Vec<Vec<Vec<u8>>> = Vec::new();
+        for coder in &self.normals {
+            normals.push(match (coder, &decoded) {
+                (Some(coder), Some(decoded)) => coder.units(units, decoded)?,
+                _ => Vec::new(),
+            });
+        }
         let levels: Vec<Coded> = match &self.levels {
             Some(coder) if !coder.streams.is_empty() => coder.units(units)?,
             _ => units.iter().map(|_| Coded::default()).collect(),
@@ -225,6 +285,10 @@ impl<'a> MeshCoder<'a> {
             for (s, record) in self.plan.streams.iter().enumerate() {
                 let start = payload.bytes.len();
                 if !record.animated || self.plan.method != Method::Soft || frames.is_empty() {
+                    continue;
+                }
+                if let Some(bytes) = normals.get(s).and_then(|units| units.get(u)) {
+                    put_sized(bytes, &mut payload.bytes);
                     continue;
                 }
                 let position = record.semantic == Semantic::Position;

@@ -15,6 +15,7 @@ pub mod motion;
 pub mod options;
 pub mod pipeline;
 pub mod plan;
+mod predicted;
 pub mod prepare;
 pub mod report;
 pub mod streams;

@@ -59,6 +59,8 @@ pub(crate) struct MeshLayout {
     pub streams: Vec<Option<Place>>,
     /// What a fluid mesh has besides.
     pub fluid: Option<FluidLayout>,
+    /// Per stream of predicted normals the numbers that frames predict theirs from.
+    pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
     pub ranges: Vec<Range>,
 }
@@ -165,6 +167,12 @@ impl MeshLayout {
             }),
             streams: (mesh.streams.iter())
                 .map(|s| of_frame(s).then(|| shelf.stream(mesh, s)))
+                .collect(),
+            states: (mesh.streams.iter())
+                .map(|s| {
+                    let kept = s.coding == Coding::Predicted;
+                    kept.then(|| shelf.place(2, s.states as usize))
+                })
                 .collect(),
             ranges: (mesh.materials.iter())
                 .map(|m| Range {

@@ -40,6 +40,7 @@ mod interpolate;
 mod layout;
 mod matrix;
 mod mesh;
+mod normals;
 mod open;
 mod order;
 pub mod rules;

@@ -7,7 +7,7 @@ use crate::order::Order;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::record::{
-    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
+    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
 };
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_codec::transform::Transform;
@@ -373,6 +373,16 @@ fn check_mesh(
     for stream in &mesh.streams {
         let components = stream.semantic.components();
         let cells = stream.coding == Coding::Cells;
+        if stream.coding == Coding::Predicted {
+            let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
+            let cells = mesh.streams[0].coding == Coding::Cells;
+            let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
+            let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
+            let places = mesh.method == Method::Soft && layered && stream.word == 2;
+            if !(cells && uvs && states && places) {
+                return wrong("normals that cannot be predicted");
+            }
+        }
         if cells && (mesh.method != Method::Soft || !layered) {
             return wrong("cells where there can be none");
         }
@@ -483,6 +493,10 @@ fn check_limits(
                     vertices,
                     copies * stream.semantic.components() as u64 * word,
                 ),
+            }
+            if stream.coding == Coding::Predicted {
+                add(u64::from(stream.states), 2 * copies);
+                add(vertices + u64::from(mesh.indices), 2 * CELL_BYTES);
             }
             add(copies, 64);
         }

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::cells::Cells;
 use crate::layout::cell_parts;
+use crate::normals::Predicted;
 use crate::open::{Reel, slice};
 use crate::words::{Held, Words};
 use meshreel_codec::block::Decompressor;
@@ -11,7 +12,7 @@ use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, Str
 use meshreel_codec::soft::decode::{First, Static};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::stream::{self, References, Spatial};
-use meshreel_codec::{Corrupt, index, take_sized, weld};
+use meshreel_codec::{Corrupt, index, quantize, take_sized, weld};
 use std::sync::Arc;
 
 /// Static data of all meshes, in their order.
@@ -28,6 +29,8 @@ pub(crate) struct StaticMesh {
     pub streams: Vec<Words>,
     /// Per stream of cells its parts.
     pub cells: Vec<Vec<Cells>>,
+    /// Per stream of predicted normals what predicts them.
+    pub normals: Vec<Option<Predicted>>,
 }
 
 /// How values of a kind are predicted within a frame. Part of the format.
@@ -128,24 +131,60 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
         points: &points,
         domains: Default::default(),
     };
-    for stream in &record.streams {
+    // Predicted normals stand on what comes after them too.
+    let mut predicted = Vec::new();
+    for (s, stream) in record.streams.iter().enumerate() {
         let rest = after(bytes, used);
         let mut parts = Vec::new();
         let mut words = Words::zeroed(1, 0);
-        if stream.coding == Coding::Cells {
-            used += cells.read(record, stream, rest, &mut parts)?;
-        } else {
-            words = Words::zeroed(stream.word, stream.semantic.components() * vertices);
-            used += match words {
-                Words::U8(_) => read_stream::<u8>(stream, rest, &mesh.table, &mut words)?,
-                Words::U16(_) => read_stream::<u16>(stream, rest, &mesh.table, &mut words)?,
-                Words::U32(_) => read_stream::<u32>(stream, rest, &mesh.table, &mut words)?,
-            };
+        match stream.coding {
+            Coding::Cells => used += cells.read(record, stream, rest, &mut parts)?,
+            Coding::Predicted => {
+                predicted.push((s, rest));
+                used += take_sized(rest)?.1;
+            }
+            Coding::Levels => {
+                words = Words::zeroed(stream.word, stream.semantic.components() * vertices);
+                used += match words {
+                    Words::U8(_) => read_stream::<u8>(stream, rest, &mesh.table, &mut words)?,
+                    Words::U16(_) => read_stream::<u16>(stream, rest, &mesh.table, &mut words)?,
+                    Words::U32(_) => read_stream::<u32>(stream, rest, &mesh.table, &mut words)?,
+                };
+            }
         }
         mesh.streams.push(words);
         mesh.cells.push(parts);
+        mesh.normals.push(None);
+    }
+    for (s, rest) in predicted {
+        let stream = &record.streams[s];
+        let positions = mesh.cells.first().and_then(|parts| parts.first());
+        let positions = positions.ok_or(Corrupt("predicted normals without cells"))?;
+        let uvs = match stream.semantic {
+            Semantic::QTangent => first_uvs(record, mesh)?,
+            _ => Vec::new(),
+        };
+        let kind = (stream.semantic, u32::from(stream.bits), stream.states);
+        let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, uvs)?;
+        mesh.streams[s] = Words::U16(made.first(positions));
+        mesh.normals[s] = Some(made);
     }
     all_used(bytes, used)
+}
+
+/// The uvs that tangents follow: those of the first set, which stand still.
+fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Corrupt> {
+    let first = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
+    let at = record.streams.iter().position(first);
+    let at = at.ok_or(Corrupt("predicted tangents without still uvs"))?;
+    let mut uvs = vec![[0.0; 2]; record.vertices as usize];
+    let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
+    match &mesh.streams[at] {
+        Words::U8(levels) => quantize::dequantize(axes, levels, out),
+        Words::U16(levels) => quantize::dequantize(axes, levels, out),
+        Words::U32(levels) => quantize::dequantize(axes, levels, out),
+    }
+    Ok(uvs)
 }
 
 fn after(bytes: &[u8], used: usize) -> &[u8] {

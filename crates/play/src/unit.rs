@@ -8,6 +8,7 @@ use crate::cells;
 use crate::fluid;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
+use crate::normals;
 use crate::open::Reel;
 use crate::order::References;
 use crate::statics::{Statics, spatial};
@@ -266,7 +267,19 @@ impl Job<'_, '_> {
         };
         let record = &self.reel.description().meshes[mesh];
         let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
-        if record.streams[stream].coding != Coding::Levels {
+        if let Some(predicted) = &self.statics.meshes[mesh].normals[stream] {
+            let unit = normals::Unit {
+                order: self.reel.order(),
+                unit: self.unit,
+                layout: &self.reel.layout().meshes[mesh],
+                stream,
+            };
+            let used = unit.read(predicted, bytes, self.decoded, out);
+            used.and_then(|used| take(bytes, used))
+                .map_err(|c| name(c, 0))?;
+            return Ok(());
+        }
+        if record.streams[stream].coding == Coding::Cells {
             let unit = cells::Unit {
                 order: self.reel.order(),
                 unit: self.unit,

@@ -124,7 +124,7 @@ impl Encoder {
         source.normals[self.members[g][0] as usize]
     }
 
-    fn work<P>(&self, source: &Source<'_, P>) -> Work {
+    pub fn work<P>(&self, source: &Source<'_, P>) -> Work {
         let mut work = self.normals.work();
         self.normals.set_uvs(
             if source.uvs.is_empty() {

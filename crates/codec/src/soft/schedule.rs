@@ -279,6 +279,26 @@ impl Schedule {
         out
     }
 
+    /// The frames outside a unit that what is predicted from positions (normals) may refer to: of those that it needs
+    /// anyway, the one before of a key, and of a group's units the group's own.
+    pub fn near(&self, unit: Unit) -> Frames {
+        let mut out = Frames::default();
+        let needs = self.needs(unit);
+        match unit {
+            Unit::Key(_) => needs
+                .iter()
+                .take(1)
+                .filter(|&&f| f > 0)
+                .for_each(|&f| out.push(f)),
+            Unit::Inner(g) | Unit::Last(g) => {
+                let (start, end) = (self.key_frame(g), self.key_frame(g.saturating_add(1)));
+                let own = needs.iter().filter(|&&f| (start..=end).contains(&f));
+                own.for_each(|&f| out.push(f));
+            }
+        }
+        out
+    }
+
     /// The frames that must be decoded before a unit: keys, and for [`Unit::Last`] frames of the same group.
     pub fn needs(&self, unit: Unit) -> Frames {
         let inside = self.frames_of(unit);

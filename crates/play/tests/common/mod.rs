@@ -198,6 +198,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
         word,
         bits,
         axes: vec![axis; axes],
+        states: 0,
         tolerance: 0.01,
     }
 }

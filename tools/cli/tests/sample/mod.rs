@@ -87,6 +87,7 @@ fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> Stre
             true => (0..semantic.components()).map(axis).collect(),
             false => Vec::new(),
         },
+        states: 0,
         tolerance: 0.01,
     }
 }
