@@ -318,7 +318,7 @@ impl Normals {
         refs: &[&[i16]],
         out: &mut [&mut [i16]],
     ) -> Result<(), Corrupt> {
-        let mut chances = self.chances.clone();
+        let mut chances = self.chances;
         let mut bits = Decoder::new(bytes);
         for f in 0..out.len() {
             let (done, rest) = out.split_at_mut(f);

@@ -124,6 +124,7 @@ impl Encoder {
         source.normals[self.members[g][0] as usize]
     }
 
+    /// Buffers for [`Normals::build`], with the uvs of a frame.
     pub fn work<P>(&self, source: &Source<'_, P>) -> Work {
         let mut work = self.normals.work();
         self.normals.set_uvs(
