@@ -123,17 +123,6 @@ pub enum Decoded {
     Wide(BTreeMap<u32, Vec<[i32; 4]>>),
 }
 
-impl Decoded {
-    /// Takes over the frames of another one, of the same width.
-    pub fn extend(&mut self, other: Decoded) {
-        match (self, other) {
-            (Decoded::Narrow(all), Decoded::Narrow(more)) => all.extend(more),
-            (Decoded::Wide(all), Decoded::Wide(more)) => all.extend(more),
-            (all, other) => *all = other,
-        }
-    }
-}
-
 /// The keys of a segment.
 pub struct Segment {
     /// Per key its unit and what was seen.

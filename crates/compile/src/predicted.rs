@@ -13,6 +13,7 @@ use meshreel_codec::soft::normal_encode::{Encoder, Source, Wanted};
 use meshreel_codec::soft::partition::Sharing;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::soft::surface::Place;
+use meshreel_codec::word::Word;
 use meshreel_codec::{octahedral, qtangent};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -237,7 +238,7 @@ fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32) -> Result<VertexValu
 fn still_uvs(record: &StreamRecord, base: &Levels) -> Vec<[f32; 2]> {
     crate::with_levels!(base, levels => {
         let count = levels.len() / 2;
-        let at = |k: usize, v: usize| record.axes[k].value(u32::from(levels[k * count + v]));
+        let at = |k: usize, v: usize| record.axes[k].value(Word::to_u32(levels[k * count + v]));
         (0..count).map(|v| [at(0, v), at(1, v)]).collect()
     })
 }
