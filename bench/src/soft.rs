@@ -1,7 +1,7 @@
 //! `soft`: size, speed and error of the soft codec alone, on sequences given as NAME.obj and NAME.pc2.
 
 use anyhow::{Context, bail};
-use meshreel_codec::soft::decode::{Static, Vector, Width, decode_unit};
+use meshreel_codec::soft::decode::{Static, Vector, Width, decode_unit, scratch_len};
 use meshreel_codec::soft::encode::{Encoder, Options, Refused, Source, Work};
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
@@ -243,7 +243,7 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options) -> anyhow::
     let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
     let mut frames: Vec<Vec<Vector<W>>> =
         vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
-    let mut scratch = vec![[W::default(); 4]; s.points];
+    let mut scratch = vec![[W::default(); 4]; scratch_len(s.points)];
     let mut decoding = 0.0;
     let schedule = coded.schedule;
     let mut numbers: Vec<u32> = (0..schedule.units()).collect();

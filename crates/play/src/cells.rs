@@ -130,7 +130,7 @@ impl Unit<'_> {
         for (frame, out) in frames.iter_mut().zip(out.iter_mut()) {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
-        let words = range.len() * size_of::<[W; 4]>() / size_of::<u64>();
+        let words = decode::scratch_len(range.len()) * size_of::<[W; 4]>() / size_of::<u64>();
         let scratch = bytemuck::cast_slice_mut(&mut scratch[..words]);
         let unit = units[self.unit];
         let frames = &mut frames[..count];

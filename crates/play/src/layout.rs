@@ -14,6 +14,7 @@ use crate::mesh::Range;
 use meshreel_codec::record::{
     Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
+use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 
 /// 64-bit words per cache line: parts start at such a line.
@@ -138,8 +139,8 @@ impl Layout {
         let streams = (description.meshes.iter())
             .flat_map(|mesh| mesh.streams.iter().map(move |stream| (mesh, stream)));
         let cells = streams.filter(|(_, stream)| stream.coding == Coding::Cells);
-        let scratch =
-            cells.map(|(mesh, stream)| cell_count(mesh, stream) * stream.word as usize / 2);
+        let scratch = cells
+            .map(|(mesh, stream)| scratch_len(cell_count(mesh, stream)) * stream.word as usize / 2);
         Layout {
             bits: visible,
             visibility,

@@ -1,5 +1,6 @@
 //! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check of the error.
 
+use super::bundle;
 use super::cell::Cell;
 use super::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
 use super::hierarchy::Hierarchy;
@@ -7,7 +8,7 @@ use super::lattice::{self, Choice, Grid, Lattice};
 use super::rans::{self, LANES, Starts};
 use super::schedule::REFERENCES;
 use super::tables::{self, NEAR, PAST, Tables};
-use super::token::{self, BitWriter, ESCAPE};
+use super::token::{self, BitReader, BitWriter, ESCAPE, RAW_BITS};
 use crate::bytes::put_varint;
 
 /// What coding a frame needs and does not change.
@@ -69,7 +70,11 @@ pub struct Sink {
     pub heads: BitWriter,
     /// Context · 256 + token, frame by frame.
     pub symbols: Vec<u32>,
+    /// Layer of each frame.
+    pub layers: Vec<usize>,
     pub raw: BitWriter,
+    /// Raw bits of an escape.
+    pub escape: u32,
     /// Vertices whose residual is not zero.
     pub corrected: usize,
 }
@@ -121,6 +126,7 @@ impl Setting<'_> {
         sink: &mut Sink,
     ) -> bool {
         put_coefficients(job, &mut sink.heads);
+        sink.layers.push(job.layer);
         decode::blend(job.references, job.coefficients, out);
         let quantizer = Quantizer::<W>::new(self, job.layer, coding);
         let [r0, r1, ..] = job.references;
@@ -174,6 +180,7 @@ impl Setting<'_> {
         out: &mut [Vector<W>],
         sink: &mut Sink,
     ) -> bool {
+        sink.layers.push(0);
         let quantizer = Quantizer::<W>::new(self, 0, coding);
         let mut good = true;
         for v in 0..out.len() {
@@ -339,6 +346,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             let raw = |axis: u32| (q[axis as usize] as u32 as u128 & mask) << (axis * W::BITS);
             (token, bits, count) = (ESCAPE, raw(0) | raw(1) | raw(2), 3 * W::BITS);
         }
+        sink.escape = 3 * W::BITS;
         sink.symbols.push((context as u32) << 8 | u32::from(token));
         if count > 0 {
             sink.raw.put(bits, count);
@@ -379,10 +387,10 @@ impl<'a, W: Cell> Quantizer<'a, W> {
 
 impl Sink {
     /// The bytes of a unit whose frames these are.
-    pub fn finish(self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
+    pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
         let points = hierarchy.order.len();
         let all_zero = self.raw.is_empty() && self.symbols.iter().all(|s| s & 0xFF == 0);
-        let heads = self.heads.finish();
+        let heads = std::mem::take(&mut self.heads).finish();
         if all_zero {
             let mut out = vec![0];
             out.extend_from_slice(&heads);
@@ -390,21 +398,15 @@ impl Sink {
         }
         let log = lanes_log(self.symbols.len(), points);
         let lanes = 1usize << log;
+        let order = self.order(hierarchy);
         let mut coder = rans::Encoder::default();
-        let mut at = self.symbols.len();
-        let frames = at / points.max(1);
-        for _ in 0..frames {
-            for level in (0..hierarchy.levels()).rev() {
-                for place in (0..hierarchy.level(level).len()).rev() {
-                    at -= 1;
-                    let symbol = self.symbols[at];
-                    let range = coding.range((symbol >> 8) as usize, symbol as u8);
-                    coder.put(place & (lanes - 1), range);
-                }
-            }
+        for &(at, place) in order.iter().rev() {
+            let symbol = self.symbols[at as usize];
+            let range = coding.range((symbol >> 8) as usize, symbol as u8);
+            coder.put(place as usize & (lanes - 1), range);
         }
         let (states, words) = coder.finish();
-        let raw = self.raw.finish();
+        let raw = self.raw_in(&order);
         let mut out = Vec::with_capacity(80 + heads.len() + 2 * words.len() + raw.len());
         out.push(1 | (log as u8) << 2);
         out.extend_from_slice(&heads);
@@ -417,6 +419,56 @@ impl Sink {
             .for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
         out.extend_from_slice(&raw);
         out
+    }
+}
+
+impl Sink {
+    /// Number of each symbol and its place in its level, in the order of the decoder.
+    fn order(&self, hierarchy: &Hierarchy) -> Vec<(u32, u32)> {
+        let points = hierarchy.order.len();
+        let mut out = Vec::with_capacity(self.symbols.len());
+        let mut first = 0;
+        while first < self.layers.len() {
+            let count = bundle::length(self.layers[first..].iter().copied());
+            for level in 0..hierarchy.levels() {
+                let range = hierarchy.level(level);
+                for block in bundle::blocks(range.clone()) {
+                    for f in first..first + count {
+                        let number = |v: usize| ((f * points + v) as u32, (v - range.start) as u32);
+                        out.extend(block.clone().map(number));
+                    }
+                }
+            }
+            first += count;
+        }
+        out
+    }
+
+    /// The raw bits in that order.
+    fn raw_in(self, order: &[(u32, u32)]) -> Vec<u8> {
+        let mut at = 0;
+        let place = |&symbol: &u32| {
+            let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
+            let bits = match symbol as u8 {
+                ESCAPE => self.escape,
+                token => u32::from(RAW_BITS[k as usize][usize::from(token)]),
+            };
+            at += bits as usize;
+            (at - bits as usize, bits)
+        };
+        let places: Vec<(usize, u32)> = self.symbols.iter().map(place).collect();
+        let bytes = self.raw.finish();
+        let mut out = BitWriter::default();
+        for &(n, _) in order {
+            let (start, mut bits) = places[n as usize];
+            let mut r = BitReader::at(&bytes, start);
+            while bits > 0 {
+                let now = bits.min(32);
+                out.put(u128::from(r.take(now)), now);
+                bits -= now;
+            }
+        }
+        out.finish()
     }
 }
 

@@ -26,7 +26,8 @@
 //! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the others.
 //! ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters. Frame 0 has neither.
 //!
-//! **Frame**, for the vertices of a level, 16 at a time; the lane of a vertex is its place in the level modulo lanes:
+//! **Frame**. Consecutive frames of one layer, up to eight, are a bundle; the order of vertices is: for each level of a bundle,
+//! each 16 vertices of the level, each frame of the bundle: these vertices. The lane of a vertex is its place in the level modulo lanes:
 //!
 //! ```text
 //! T      = (Σ c_r · rec_r[v] + 128) >> 8
@@ -38,6 +39,7 @@
 //!
 //! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
 
+use super::bundle::{self, BUNDLE, Bundle};
 use super::cell::Cell;
 use super::hierarchy::Hierarchy;
 use super::lattice::Grid;
@@ -48,6 +50,9 @@ use super::token::{self, BitReader, ESCAPE, RAW_BITS};
 use super::weights;
 use crate::Corrupt;
 use crate::bytes::Cursor;
+use crate::isa::Isa;
+
+pub use super::bundle::scratch_len;
 
 /// A decoded vector: x, y, z and the magnitude of its residual.
 pub type Vector<W> = [W; 4];
@@ -78,12 +83,26 @@ pub struct Static {
     pub slots: Vec<Slots>,
     /// Frame 0.
     pub first: First,
+    #[cfg(target_arch = "x86_64")]
+    plan: Option<super::avx2::Plan>,
 }
 
 /// Cells that a decoder can choose between at run time.
 pub trait Width: Cell {
     /// Frame 0, if it has this width.
     fn first(s: &Static) -> Option<&[Vector<Self>]>;
+
+    /// Decodes the frames of a bundle with the kernel for this machine and width.
+    fn decode_bundle(
+        _: Isa,
+        s: &Static,
+        bundle: &Bundle<Self>,
+        body: &mut Body,
+        out: &mut [&mut [Vector<Self>]],
+        scratch: &mut [Vector<Self>],
+    ) {
+        bundle::decode_scalar(s, bundle, body, out, scratch);
+    }
 }
 
 impl Width for i16 {
@@ -91,6 +110,26 @@ impl Width for i16 {
         match &s.first {
             First::Narrow(f) => Some(f),
             First::Wide(_) => None,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn decode_bundle(
+        isa: Isa,
+        s: &Static,
+        bundle: &Bundle<i16>,
+        body: &mut Body,
+        out: &mut [&mut [Vector<i16>]],
+        scratch: &mut [Vector<i16>],
+    ) {
+        let done = match (isa, &s.plan) {
+            (Isa::Avx2(isa), Some(plan)) => {
+                super::avx2::decode(isa, plan, s, bundle, body.source.as_mut(), out, scratch)
+            }
+            _ => false,
+        };
+        if !done {
+            bundle::decode_scalar(s, bundle, body, out, scratch);
         }
     }
 }
@@ -143,6 +182,8 @@ impl Static {
             map: tables.map,
             slots: tables.slots(),
             first: First::Narrow(Vec::new()),
+            #[cfg(target_arch = "x86_64")]
+            plan: None,
             hierarchy,
         };
         let rest = c.take(c.left())?;
@@ -153,6 +194,11 @@ impl Static {
             let first = first_frame::<i16>(&out, rest)?;
             (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
             out.first = First::Narrow(first);
+            #[cfg(target_arch = "x86_64")]
+            {
+                out.plan =
+                    super::avx2::Plan::new(&out.neighbours, &out.weights, &out.map, &out.slots);
+            }
         } else {
             let first = first_frame::<i32>(&out, rest)?;
             (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
@@ -239,7 +285,8 @@ pub(super) fn add<W: Cell>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
 
 /// Coefficients of a frame's references, and ρ by level in quarters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub struct Head {
+    /// By reference, in 1/256.
     pub coefficients: [i16; REFERENCES],
     /// By level; level 0 has none.
     pub rho: [u8; MAX_LEVELS],
@@ -293,14 +340,14 @@ impl Head {
 }
 
 /// Where the residuals of a unit come from.
-pub(super) struct Body<'a> {
-    source: Option<Tokens<'a>>,
+pub struct Body<'a> {
+    pub(super) source: Option<Tokens<'a>>,
 }
 
-struct Tokens<'a> {
-    lanes: usize,
-    rans: rans::Decoder<'a>,
-    raw: BitReader<'a>,
+pub(super) struct Tokens<'a> {
+    pub(super) lanes: usize,
+    pub(super) rans: rans::Decoder<'a>,
+    pub(super) raw: BitReader<'a>,
 }
 
 impl<'a> Body<'a> {
@@ -350,7 +397,7 @@ impl<'a> Body<'a> {
 
     /// Residual of the vertex at place `at` of its level.
     #[inline(always)]
-    fn vertex<W: Cell>(
+    pub(super) fn vertex<W: Cell>(
         &mut self,
         s: &Static,
         at: usize,
@@ -384,9 +431,26 @@ impl<'a> Body<'a> {
 
 /// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are points.
 ///
-/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` is as long as a frame. Nothing is allocated.
+/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`] vectors. Nothing is
+/// allocated.
 /// Key 0 has no bytes: it is copied. After an error `out` holds anything.
 pub fn decode_unit<'r, W: Width>(
+    s: &Static,
+    schedule: &Schedule,
+    unit: Unit,
+    bytes: &[u8],
+    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
+    out: &mut [&mut [Vector<W>]],
+    scratch: &mut [Vector<W>],
+) -> Result<(), Corrupt> {
+    let isa = Isa::get();
+    decode_unit_with(isa, s, schedule, unit, bytes, reference, out, scratch)
+}
+
+/// [`decode_unit`] with the kernels of one of [`Isa::all`]. The result is the same.
+#[allow(clippy::too_many_arguments)]
+pub fn decode_unit_with<'r, W: Width>(
+    isa: Isa,
     s: &Static,
     schedule: &Schedule,
     unit: Unit,
@@ -398,7 +462,9 @@ pub fn decode_unit<'r, W: Width>(
     let frames = schedule.frames_of(unit);
     let points = s.points();
     let first = W::first(s).ok_or(Corrupt("unit: cells of another width"))?;
-    if frames.len() != out.len() || out.iter().any(|o| o.len() != points) || scratch.len() != points
+    if frames.len() != out.len()
+        || out.iter().any(|o| o.len() != points)
+        || scratch.len() < scratch_len(points)
     {
         return Err(Corrupt("unit: buffers of another size"));
     }
@@ -420,26 +486,37 @@ pub fn decode_unit<'r, W: Width>(
         }
         Ok(())
     })?;
-    for (at, &frame) in frames.iter().enumerate() {
+    let mut at = 0;
+    while at < frames.len() {
+        let count = bundle::length(frames[at..].iter().map(|&f| layer(schedule, f)));
         let (before, rest) = out.split_at_mut(at);
         let before: &[&mut [Vector<W>]] = before;
-        let references = schedule.references(frame);
-        let mut slices: [&[Vector<W>]; REFERENCES] = [first; REFERENCES];
-        for (k, slice) in slices.iter_mut().enumerate() {
-            // References that a frame lacks have coefficient 0.
-            let number = references[if k < references.len() { k } else { 0 }];
-            let inside = frames[..at].iter().position(|&f| f == number);
-            *slice = match inside {
-                Some(i) => &*before[i],
-                None if number == 0 => first,
-                None => reference(number).ok_or(Corrupt("unit: a frame it needs is missing"))?,
-            };
-            if slice.len() != points {
-                return Err(Corrupt("unit: buffers of another size"));
+        let mut all = [[first; REFERENCES]; BUNDLE];
+        for (slices, &frame) in all.iter_mut().zip(&frames[at..at + count]) {
+            let references = schedule.references(frame);
+            for (k, slice) in slices.iter_mut().enumerate() {
+                // References that a frame lacks have coefficient 0.
+                let number = references[if k < references.len() { k } else { 0 }];
+                let inside = frames[..at].iter().position(|&f| f == number);
+                *slice = match inside {
+                    Some(i) => &*before[i],
+                    None if number == 0 => first,
+                    None => {
+                        reference(number).ok_or(Corrupt("unit: a frame it needs is missing"))?
+                    }
+                };
+                if slice.len() != points {
+                    return Err(Corrupt("unit: buffers of another size"));
+                }
             }
         }
-        let layer = layer(schedule, frame);
-        decode_frame(s, layer, &heads[at], slices, &mut body, rest[0], scratch);
+        let bundle = Bundle {
+            layer: layer(schedule, frames[at]),
+            heads: &heads[at..at + count],
+            references: all,
+        };
+        W::decode_bundle(isa, s, &bundle, &mut body, &mut rest[..count], scratch);
+        at += count;
     }
     body.finish()
 }
@@ -464,42 +541,5 @@ pub(super) fn blend<W: Cell>(
     let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
     for i in 0..n {
         out[i] = W::blend([a[i], b[i], c[i], d[i]], coefficients);
-    }
-}
-
-fn decode_frame<W: Cell>(
-    s: &Static,
-    layer: usize,
-    head: &Head,
-    references: [&[Vector<W>]; REFERENCES],
-    body: &mut Body,
-    out: &mut [Vector<W>],
-    innovation: &mut [Vector<W>],
-) {
-    blend(references, head.coefficients, out);
-    let step = i32::from(s.grid.steps[layer]);
-    let [r0, r1, ..] = references;
-    for level in 0..s.hierarchy.levels() {
-        let rho = 4 * i32::from(head.rho[level]);
-        for (at, v) in s.hierarchy.level(level).enumerate() {
-            let past = r0[v][3].get().max(r1[v][3].get());
-            let (p, sum) = if level == 0 {
-                ([W::default(); 3], past.wrapping_mul(4))
-            } else {
-                let near = s.neighbours[v].map(|n| innovation[n as usize]);
-                let axis = |k: usize| W::weigh(near.map(|n| n[k]), s.weights[v], rho);
-                let sum = near.iter().map(|n| n[3].get()).sum();
-                ([axis(0), axis(1), axis(2)], sum)
-            };
-            let q = body.vertex::<W>(s, at, || {
-                tables::context(layer, tables::near(sum), tables::past(past))
-            });
-            let inn = add(p, q, step);
-            innovation[v] = inn;
-            for k in 0..3 {
-                out[v][k] = out[v][k].plus(inn[k]);
-            }
-            out[v][3] = inn[3];
-        }
     }
 }

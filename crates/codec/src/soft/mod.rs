@@ -18,7 +18,10 @@
 //! The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r, g, b) and
 //! (alpha, 0, 0), with [`lattice::Extent::axes`] saying how many axes are used.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 pub mod binary;
+mod bundle;
 pub mod cell;
 mod coder;
 pub mod decode;

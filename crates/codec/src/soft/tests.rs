@@ -1,11 +1,12 @@
 //! Whole sequences, through encoder and decoder.
 
-use super::decode::{Static, Vector, Width, decode_unit};
+use super::decode::{Static, Vector, Width, decode_unit_with, scratch_len};
 use super::encode::{Encoder, Options, Refused, Source, Work};
 use super::hierarchy::{self, Hierarchy};
 use super::lattice::{Choice, Extent, Grid, Lattice};
 use super::schedule::{Schedule, Unit};
 use crate::Corrupt;
+use crate::isa::Isa;
 use proptest::prelude::*;
 
 /// A waving cloth of side × side points, and some loose ones.
@@ -158,29 +159,32 @@ fn decode_one<W: Width>(
     frames: &mut [Vec<Vector<W>>],
 ) -> Result<(), Corrupt> {
     let list = file.schedule.frames_of(unit);
-    let mut out: Vec<_> = list
-        .iter()
-        .map(|_| vec![[W::default(); 4]; fixed.points()])
-        .collect();
-    let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
-    let mut scratch = vec![[W::default(); 4]; fixed.points()];
     let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
-    decode_unit(
-        fixed,
-        &file.schedule,
-        unit,
-        bytes,
-        &reference,
-        &mut slices,
-        &mut scratch,
-    )?;
-    for (&f, o) in list.iter().zip(out) {
+    let mut by_kernel = Isa::all().map(|isa| {
+        let mut out = vec![vec![[W::wrap(77); 4]; fixed.points()]; list.len()];
+        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let mut scratch = vec![[W::wrap(99); 4]; scratch_len(fixed.points())];
+        let (schedule, slices) = (&file.schedule, &mut slices[..]);
+        decode_unit_with(
+            isa,
+            fixed,
+            schedule,
+            unit,
+            bytes,
+            &reference,
+            slices,
+            &mut scratch,
+        )?;
+        Ok(out)
+    });
+    let out: Result<_, Corrupt> = by_kernel.next().expect("the reference");
+    by_kernel.for_each(|other| assert_eq!(other, out));
+    for (&f, o) in list.iter().zip(out?) {
         frames[f as usize] = o;
     }
     Ok(())
 }
 
-/// All units, keys first.
 fn units(schedule: &Schedule) -> Vec<Unit> {
     let mut out: Vec<Unit> = (0..schedule.units()).map(|n| schedule.unit(n)).collect();
     out.sort_by_key(|u| !matches!(u, Unit::Key(_)));
@@ -398,6 +402,38 @@ fn damage_is_an_error_or_other_numbers() {
         let _ = Static::decode(&bad, s.hierarchy(), None);
     }
     assert!(decode_one::<i32>(&fixed, &file, Unit::Key(1), &[], &mut [vec![], vec![]]).is_err());
+}
+
+/// Sixteen lanes, eight lanes, all kinds of tokens: `decode_one` holds all kernels against the reference.
+#[test]
+fn kernels_agree_where_there_are_many_points() {
+    let mut state = 1u64;
+    let mut random = move |below: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    };
+    for (side, loose, radius) in [(36, 5, 0.1), (36, 5, 0.01), (47, 300, 0.006)] {
+        let s = Cloth {
+            side,
+            loose,
+            frames: 36,
+            ..CLOTH
+        };
+        let file = encode::<i16>(&s, radius, Options::default()).unwrap();
+        let (fixed, frames) = decode::<i16>(&s, &file).unwrap();
+        for number in 0..file.schedule.units() {
+            let unit = file.schedule.unit(number);
+            let bytes = &file.units[number as usize];
+            for _ in 0..if bytes.is_empty() { 0 } else { 6 } {
+                let mut bad = bytes.clone();
+                bad[random(bytes.len())] ^= 1 << random(8);
+                bad.truncate(bytes.len() - random(3).saturating_sub(1) * random(bytes.len()));
+                let _ = decode_one::<i16>(&fixed, &file, unit, &bad, &mut frames.clone());
+            }
+        }
+    }
 }
 
 proptest! {

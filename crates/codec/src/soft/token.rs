@@ -180,6 +180,21 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
 
+    /// At any bit.
+    pub fn at(bytes: &'a [u8], at: usize) -> Self {
+        BitReader { bytes, at }
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Number of the next bit.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     /// At least 57 bits from the present position on, higher ones undefined; does not move.
     #[inline(always)]
     pub fn peek(&self) -> u64 {
