@@ -12,12 +12,16 @@ step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
 step formatting
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --all --check
+cargo fmt --manifest-path crates/play/model/Cargo.toml --all --check
 
 step lints
 cargo clippy --locked --workspace --all-targets -- -D warnings
 
 step tests
 cargo test --locked --workspace
+
+step what threads share, under the model checker
+cargo test --locked --release --manifest-path crates/play/model/Cargo.toml
 
 step without the optional parts
 cargo check --locked -p meshreel-codec --no-default-features

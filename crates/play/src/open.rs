@@ -94,7 +94,7 @@ impl Reel {
         Reel::check(reader, limits)
     }
 
-    fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
+    pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
         let (units, order) = find_units(&reader, description.restart)?;
         for mesh in &description.meshes {
@@ -239,6 +239,12 @@ impl Reel {
         let statics = Arc::new(Statics::load(self)?);
         *held = Some(statics.clone());
         Ok(statics)
+    }
+
+    /// Static data that was read, and perhaps shared with other files, elsewhere.
+    pub(crate) fn set_statics(&self, statics: &Arc<Statics>) {
+        let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
+        *held = Some(statics.clone());
     }
 
     /// Content of a chunk, decompressed.

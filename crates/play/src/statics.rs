@@ -16,8 +16,10 @@ use meshreel_codec::{Corrupt, index, quantize, take_sized, weld};
 use std::sync::Arc;
 
 /// Static data of all meshes, in their order.
+#[derive(Clone)]
 pub(crate) struct Statics {
-    pub meshes: Vec<StaticMesh>,
+    /// Those of other files that are equal are the same, where a player has opened them.
+    pub meshes: Vec<Arc<StaticMesh>>,
 }
 
 /// Static data of one mesh; empty for fluid ones.
@@ -73,7 +75,9 @@ impl Statics {
                 read.map_err(|c| Error::corrupt(reel.path(), c, at()))
             },
         )?;
-        Ok(Statics { meshes })
+        Ok(Statics {
+            meshes: meshes.into_iter().map(Arc::new).collect(),
+        })
     }
 }
 

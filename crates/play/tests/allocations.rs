@@ -1,15 +1,67 @@
-//! Decoding meshes of fixed topology allocates nothing: everything is there when the decoder has been made.
+//! Decoding meshes of fixed topology allocates nothing: everything is there when the decoder has been made. Playing them does
+//! not either, on any thread, once it has warmed up; there the C libraries' allocations are counted as well.
 #![allow(unsafe_code)] // The counting allocator.
 
 mod common;
 
 use common::{assert_shows, open, sample};
-use meshreel::FrameDecoder;
+use meshreel::{Command, Event, FrameDecoder, Options, Player, Repeat};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Of all threads, C libraries included where `c` stands in.
+static EVERYWHERE: AtomicUsize = AtomicUsize::new(0);
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The C library's functions with a count before them: what Rust allocates goes through them too.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod c {
+    use super::{EVERYWHERE, Ordering};
+    use std::ffi::c_void;
+
+    unsafe extern "C" {
+        fn __libc_malloc(size: usize) -> *mut c_void;
+        fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+        fn __libc_realloc(pointer: *mut c_void, size: usize) -> *mut c_void;
+        fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+    }
+
+    fn count() {
+        EVERYWHERE.fetch_add(1, Ordering::Relaxed);
+    }
+
+    // SAFETY of all: the C library's own function with the same arguments; counting does nothing else.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+        count();
+        // SAFETY: as above.
+        unsafe { __libc_malloc(size) }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn calloc(n: usize, size: usize) -> *mut c_void {
+        count();
+        // SAFETY: as above.
+        unsafe { __libc_calloc(n, size) }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn realloc(pointer: *mut c_void, size: usize) -> *mut c_void {
+        count();
+        // SAFETY: as above.
+        unsafe { __libc_realloc(pointer, size) }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
+        count();
+        // SAFETY: as above.
+        unsafe { __libc_memalign(align, size) }
+    }
 }
 
 struct Counting;
@@ -17,6 +69,7 @@ struct Counting;
 fn count() {
     // A thread that is ending has no counter any more.
     let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+    EVERYWHERE.fetch_add(1, Ordering::Relaxed);
 }
 
 // SAFETY: every call goes on to the system's allocator unchanged; counting neither allocates nor unwinds.
@@ -49,6 +102,7 @@ static COUNTING: Counting = Counting;
 fn decoding_allocates_nothing() {
     use meshreel_codec::block::Format;
     const FRAMES: usize = 14;
+    let _alone = ALONE.lock();
     for fluid in [false, true] {
         for format in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd] {
             let mut sample = sample(FRAMES, fluid);
@@ -81,7 +135,8 @@ fn decoding_allocates_nothing() {
 
 #[test]
 fn showing_allocates_nothing() {
-    use meshreel::{Attribute, Clock, Command, Format, FrameView, Repeat, Timeline, What};
+    use meshreel::{Attribute, Clock, Format, FrameView, Timeline, What};
+    let _alone = ALONE.lock();
     let reel = open(sample(14, false).parts.write()).unwrap();
     let mut decoders = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
     let mut clock = Clock::new(&Timeline::of(&reel));
@@ -123,4 +178,80 @@ fn showing_allocates_nothing() {
         }
     }
     assert_eq!(ALLOCATIONS.get() - before, 0);
+}
+
+#[test]
+fn playing_allocates_nothing_on_any_thread() {
+    use meshreel_codec::block::Format;
+    let _alone = ALONE.lock();
+    // The harness may still be telling how the other test went.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    for resident in [0, 16 << 20] {
+        let mut player = Player::new(Options {
+            heap: 2 << 20,
+            resident,
+            read_size: 10_000,
+            threads: 2,
+            ..Options::default()
+        });
+        let mut instances = Vec::new();
+        for (i, format) in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd]
+            .into_iter()
+            .enumerate()
+        {
+            for frames in [15, 60, 240] {
+                let mut sample = sample(frames, false);
+                sample.parts.format = format;
+                let file = player.open_bytes(Arc::new(sample.parts.write()));
+                let instance = player.instance(file).unwrap();
+                player.command(instance, Command::Rate([1.0, -1.0, 2.5, 0.3][i]));
+                player.command(instance, Command::Repeat(Repeat::Loop));
+                player.command(instance, Command::Play);
+                instances.push(instance);
+            }
+        }
+        let mut opened = 0;
+        while opened < instances.len() {
+            player.tick(0.0);
+            while let Some(event) = player.next_event() {
+                assert!(matches!(event, Event::Opened(_)), "{event:?}");
+                opened += 1;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let mut before = 0;
+        let mut positions = vec![0.0; 3 * 81];
+        for tick in 0..900 {
+            if tick == 300 {
+                before = EVERYWHERE.load(Ordering::Relaxed);
+            }
+            player.tick(1.0 / 60.0);
+            for (i, &instance) in instances.iter().enumerate() {
+                let shown = player.frame(instance);
+                if let Some(shown) = shown {
+                    shown
+                        .first()
+                        .mesh(0)
+                        .positions_into(&mut positions)
+                        .unwrap();
+                }
+                if (tick + 7 * i) % 50 == 0 {
+                    player.command(instance, Command::GoToFrame((tick * 7) % 240));
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_micros(500));
+        }
+        let allocations = EVERYWHERE.load(Ordering::Relaxed) - before;
+        assert_eq!(allocations, 0);
+        assert!(player.next_event().is_none());
+        drop(player);
+    }
+    let before = EVERYWHERE.load(Ordering::Relaxed);
+    drop(FrameDecoder::new(
+        &open(sample(3, false).parts.write()).unwrap(),
+    ));
+    assert!(
+        EVERYWHERE.load(Ordering::Relaxed) > before,
+        "the counter counts"
+    );
 }

@@ -2,6 +2,9 @@
 //! [`Parts`] is a file before it is written, so that tests can damage any of it behind the checksums.
 #![allow(dead_code)]
 
+pub mod faults;
+pub mod playing;
+
 use meshreel::FrameKind;
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
@@ -373,13 +376,18 @@ fn nodes() -> Vec<NodeRecord> {
 
 /// One mesh of each method; `frames` frames. `fluid` false leaves the fluid mesh out.
 pub fn sample(frames: usize, fluid: bool) -> Sample {
+    sample_of(frames, fluid, 9)
+}
+
+/// The same with a cloth of `side × side` vertices.
+pub fn sample_of(frames: usize, fluid: bool, side: u32) -> Sample {
     use Semantic::*;
-    let sides = [9, 5, 4, 6];
+    let sides = [side, 5, 4, 6];
     let mut meshes = vec![
         mesh_record(
             "/root/cloth",
             Method::Soft,
-            9,
+            side,
             vec![
                 stream_record(Position, 0, true, 2, 13),
                 stream_record(QTangent, 0, true, 2, 11),

@@ -1,0 +1,38 @@
+//! Heap and graph of the player as they are, with loom's atomics in place of the standard library's. Each test runs once
+//! for every order in which its threads can meet, so a block that two threads touch at once, a lost wake-up or a counter that
+//! is taken for another's is found, not hoped against.
+#![cfg(test)]
+
+mod sync {
+    pub(crate) use loom::hint::spin_loop;
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Loom fails where touches race.
+    #[derive(Debug)]
+    pub(crate) struct Probe(loom::cell::UnsafeCell<()>);
+
+    impl Probe {
+        pub fn new() -> Probe {
+            Probe(loom::cell::UnsafeCell::new(()))
+        }
+        pub fn read(&self) {
+            self.0.with(|_| ());
+        }
+        pub fn write(&self) {
+            self.0.with_mut(|_| ());
+        }
+    }
+}
+
+#[path = "../../src/graph.rs"]
+mod graph;
+#[path = "../../src/heap.rs"]
+mod heap;
+#[path = "../../src/regions.rs"]
+mod regions;
+#[path = "../../src/sizes.rs"]
+mod sizes;
+
+mod locks;
+mod nodes;

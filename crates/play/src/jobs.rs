@@ -1,0 +1,248 @@
+//! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for those who
+//! have threads of their own.
+
+use crate::work::Work;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for another.
+///
+/// The player has its own threads; this is for games whose threads should do it.
+pub trait Pool: Send + Sync {
+    /// Runs `job` soon, on any thread, but not within this call if the frame must not wait for it. Called from the tick and
+    /// from running jobs. Must not block. A job that is dropped counts as cancelled.
+    fn start(&self, job: Job);
+    /// Most jobs that run at the same time. Asked once.
+    fn threads(&self) -> usize;
+}
+
+/// A unit to be decoded.
+pub struct Job {
+    work: Arc<Work>,
+    node: u32,
+    due: u64,
+    done: bool,
+}
+
+impl Job {
+    pub(crate) fn new(work: Arc<Work>, node: u32, due: u64) -> Job {
+        Job {
+            work,
+            node,
+            due,
+            done: false,
+        }
+    }
+
+    /// When its result is wanted, in microseconds of the player's ticks: smaller is more urgent.
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Does it.
+    pub fn run(mut self) {
+        self.done = true;
+        self.work.run(self.node);
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.done {
+            self.work.graph.cancel(self.node);
+            self.work.run(self.node);
+        }
+    }
+}
+
+/// One thing to do, and its turn.
+struct Turn<T> {
+    due: u64,
+    number: u64,
+    what: T,
+}
+
+impl<T> PartialEq for Turn<T> {
+    fn eq(&self, other: &Turn<T>) -> bool {
+        self.number == other.number
+    }
+}
+impl<T> Eq for Turn<T> {}
+impl<T> PartialOrd for Turn<T> {
+    fn partial_cmp(&self, other: &Turn<T>) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Turn<T> {
+    fn cmp(&self, other: &Turn<T>) -> std::cmp::Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+/// What is to be done.
+struct Queue<T> {
+    turns: Mutex<Turns<T>>,
+    filled: Condvar,
+    run: fn(T),
+}
+
+struct Turns<T> {
+    turns: BinaryHeap<Reverse<Turn<T>>>,
+    number: u64,
+    closed: bool,
+}
+
+impl<T> Queue<T> {
+    fn lock(&self) -> MutexGuard<'_, Turns<T>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut turns = self.lock();
+        loop {
+            if let Some(Reverse(turn)) = turns.turns.pop() {
+                drop(turns);
+                (self.run)(turn.what);
+                turns = self.lock();
+            } else if turns.closed {
+                return;
+            } else {
+                turns = (self.filled.wait(turns)).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+/// Threads with a queue. Without threads, what is pushed waits for [`Crew::run_all`].
+pub(crate) struct Crew<T> {
+    queue: Arc<Queue<T>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    count: usize,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// `room` things can wait without an allocation.
+    pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Crew<T> {
+        let queue = Arc::new(Queue {
+            turns: Mutex::new(Turns {
+                turns: BinaryHeap::with_capacity(room),
+                number: 0,
+                closed: false,
+            }),
+            filled: Condvar::new(),
+            run,
+        });
+        let start = |i| {
+            let queue = queue.clone();
+            let thread = std::thread::Builder::new().name(format!("{name} {i}"));
+            // Where the system gives no thread, fewer do the work; with none of them the tick does it.
+            thread.spawn(move || queue.work()).ok()
+        };
+        let threads: Vec<_> = (0..threads).filter_map(start).collect();
+        Crew {
+            count: threads.len(),
+            threads: Mutex::new(threads),
+            queue,
+        }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.count
+    }
+
+    /// The smallest `due` is done first, equal ones in the order in which they came. After [`Crew::close`] it is dropped.
+    pub fn push(&self, due: u64, what: T) {
+        let mut turns = self.queue.lock();
+        if turns.closed {
+            drop(turns);
+            drop(what);
+            return;
+        }
+        turns.number += 1;
+        let number = turns.number;
+        turns.turns.push(Reverse(Turn { due, number, what }));
+        drop(turns);
+        self.queue.filled.notify_one();
+    }
+
+    /// Does here and now what waits, where there are no threads. Whether there was anything.
+    pub fn run_all(&self) -> bool {
+        let mut any = false;
+        let next = || match self.count {
+            0 => self.queue.lock().turns.pop(),
+            _ => None,
+        };
+        while let Some(Reverse(turn)) = next() {
+            (self.queue.run)(turn.what);
+            any = true;
+        }
+        any
+    }
+
+    /// Nothing new begins; what waits is still done. `join` waits for that.
+    pub fn close(&self, join: bool) {
+        self.queue.lock().closed = true;
+        self.queue.filled.notify_all();
+        self.run_all();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let own = std::thread::current().id();
+        for thread in threads {
+            if join && thread.thread().id() != own {
+                // A thread that panicked has said so; there is nothing to add here.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// The player's own pool.
+pub(crate) struct Threads(pub Crew<Job>);
+
+impl Pool for Threads {
+    fn start(&self, job: Job) {
+        self.0.push(job.due(), job);
+    }
+    fn threads(&self) -> usize {
+        self.0.threads().max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn the_most_urgent_comes_first_and_equals_in_order() {
+        let (send, receive) = mpsc::channel();
+        let crew = Crew::new("test", 0, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
+            let _ = send.send(n);
+        });
+        for (due, n) in [(5, 0), (1, 1), (5, 2), (0, 3), (1, 4)] {
+            crew.push(due, (n, send.clone()));
+        }
+        assert!(crew.run_all() && !crew.run_all());
+        drop(send);
+        crew.close(true);
+        assert_eq!(receive.iter().collect::<Vec<_>>(), [3, 1, 4, 0, 2]);
+    }
+
+    #[test]
+    fn threads_do_all_of_it_before_they_end() {
+        let (send, receive) = mpsc::channel();
+        let crew = Crew::new("test", 3, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
+            let _ = send.send(n);
+        });
+        for n in 0..100 {
+            crew.push(0, (n, send.clone()));
+        }
+        crew.close(true);
+        crew.push(0, (100, send));
+        let mut all: Vec<u32> = receive.iter().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,833 @@
+//! The player: files, instances of them, and a tick that reads, decodes and shows in fixed memory. See [`Player`].
+
+use crate::Error;
+use crate::clock::{Clock, Command, Pace};
+use crate::demand::{Demand, Pair};
+use crate::flow::{Flow, Incident, owner};
+use crate::frame::Frame;
+use crate::heap::{Heap, ReadGuard};
+use crate::io::{Positioned, Positioning, Source, Token};
+use crate::jobs::{Crew, Job, Pool, Threads};
+use crate::load::{Inbox, Load, Loaded, Opened};
+use crate::mesh::MeshView;
+use crate::open::{Limits, Reel};
+use crate::rules::Switches;
+use crate::sharing::Library;
+use crate::statistics::{Statistics, StreamStatistics};
+use crate::stream::{Horizons, Stream};
+use crate::timeline::Timeline;
+use crate::view::FrameView;
+use crate::work::Work;
+use meshreel_codec::record::Visibility;
+use meshreel_codec::transform::Transform;
+use meshreel_format::ReadAt;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+
+/// Units and reads in flight.
+const NODES: usize = 4096;
+/// Events that wait to be asked for; what comes after is lost.
+const EVENTS: usize = 256;
+/// Microseconds until a file that was unloaded and could not be opened again is tried again.
+const REOPEN: u64 = 2_000_000;
+/// Longest tick that counts, in seconds.
+const LONGEST_TICK: f64 = 3600.0;
+
+/// Settings of a player, fixed when it is made (C15).
+#[derive(Clone)]
+pub struct Options {
+    /// Bytes of the heap: everything of size that is read and decoded lives here. Default 128 MiB.
+    pub heap: usize,
+    /// Files whose frames, decoded, take no more than this are decoded once and kept (C07). Default 16 MiB; 0 for none.
+    pub resident: u64,
+    /// Bytes that one read has, if as much is wanted. Default 1 MiB.
+    pub read_size: u64,
+    /// Threads that decode; 0: the tick does it, which then waits. Default: as many as there are cores, less one.
+    pub threads: usize,
+    /// Threads that read files; 0: the tick does it. Default 2.
+    pub read_threads: usize,
+    /// Decodes instead of those threads. With `threads` 0 files are opened within the tick all the same.
+    pub pool: Option<Arc<dyn Pool>>,
+    /// Seconds before they are shown that frames are decoded. Default 0.4.
+    pub decode_ahead: f32,
+    /// A read is issued as soon as something is missing so many seconds ahead. Default 1.
+    pub least_read_ahead: f32,
+    /// It then brings what is wanted up to so many seconds ahead. Default 4.
+    pub most_read_ahead: f32,
+    /// Seconds without a visible instance after which a file's static data is given up too (C06). Default 5.
+    pub unload_after: f32,
+    /// What a file may ask for.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Options {
+            heap: 128 << 20,
+            resident: 16 << 20,
+            read_size: 1 << 20,
+            threads: (cores - 1).max(1),
+            read_threads: 2,
+            pool: None,
+            decode_ahead: 0.4,
+            least_read_ahead: 1.0,
+            most_read_ahead: 4.0,
+            unload_after: 5.0,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Names a file of a player.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(u32, u32);
+
+/// Names an instance of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InstanceId(u32, u32);
+
+/// What happened to a file, told once.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// It can be played.
+    Opened(FileId),
+    /// It cannot. Where it was open and had been given up while hidden, that is tried again.
+    OpenFailed(FileId, Error),
+    /// Reads fail. Its instances keep what they show; it is tried again, less and less often.
+    ReadFailed(FileId, std::io::Error),
+    /// Bytes of it are wrong. Frames that need them are not shown; others are. It is tried again as well.
+    Damaged(FileId, Error),
+    /// All that failed has been read.
+    Recovered(FileId),
+}
+
+/// A file and where it is in its life.
+struct File {
+    generation: u32,
+    path: PathBuf,
+    source: Option<Arc<dyn Source>>,
+    state: FileState,
+    timeline: Option<Timeline>,
+    /// When an instance was visible last.
+    seen: u64,
+    /// It was open, and then could not be opened again: told, and tried again then.
+    again_at: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileState {
+    Loading,
+    Open,
+    Failed,
+    /// Hidden for long: to be unloaded when nothing is in flight.
+    Unloading,
+    Unloaded,
+    Closing,
+    Closed,
+}
+
+struct Instance {
+    generation: u32,
+    file: u32,
+    clock: Option<Clock>,
+    /// Before the file was open.
+    commands: Vec<Command>,
+    visible: bool,
+    demand: Demand,
+    pace: Pace,
+    shown: Option<(Pair, Pace)>,
+    /// The jump whose first frame was shown.
+    arrived: Option<u32>,
+    late: bool,
+    missed: u64,
+    seek_wait_ticks: u64,
+}
+
+/// Plays files: any number of instances, forwards, backwards, at any rate, in a heap of fixed size.
+///
+/// Once a frame [`Player::tick`] is called, on one thread: it never waits and, once the files are open, never allocates. What
+/// is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and decode meanwhile.
+pub struct Player {
+    flow: Flow,
+    files: Vec<File>,
+    instances: Vec<Option<Instance>>,
+    generations: u32,
+    options: Options,
+    switches: Switches,
+    reads: Arc<Crew<Positioning>>,
+    loads: Crew<Load>,
+    threads: Option<Arc<Threads>>,
+    inbox: Inbox,
+    arrived: Vec<((u32, u32), Opened)>,
+    closing: Arc<AtomicBool>,
+    library: Arc<Library>,
+    events: VecDeque<Event>,
+    resident_bytes: u64,
+    ticks: u64,
+}
+
+impl Player {
+    /// Allocates the heap and starts the threads.
+    pub fn new(options: Options) -> Player {
+        let heap = Heap::new(options.heap);
+        let work = Work::new(heap.memory().clone(), NODES);
+        let threads = match &options.pool {
+            Some(pool) => {
+                work.set_pool(pool.clone());
+                None
+            }
+            None => {
+                let crew = Crew::new("meshreel decode", options.threads, NODES, Job::run);
+                let threads = Arc::new(Threads(crew));
+                work.set_pool(threads.clone());
+                Some(threads)
+            }
+        };
+        let reads = Crew::new(
+            "meshreel read",
+            options.read_threads,
+            NODES,
+            Positioning::run,
+        );
+        let loaders = usize::from(options.threads > 0);
+        Player {
+            flow: Flow::new(heap, work, NODES, options.read_size.max(1)),
+            files: Vec::new(),
+            instances: Vec::new(),
+            generations: 0,
+            switches: Switches::ON,
+            reads: Arc::new(reads),
+            loads: Crew::new("meshreel open", loaders, 16, Load::run),
+            threads,
+            inbox: Inbox::default(),
+            arrived: Vec::new(),
+            closing: Arc::new(AtomicBool::new(false)),
+            library: Arc::default(),
+            events: VecDeque::with_capacity(EVENTS),
+            resident_bytes: 0,
+            ticks: 0,
+            options,
+        }
+    }
+
+    // Files and instances.
+
+    /// Begins to open a file. Whether that went well is told by an [`Event`]; instances can be made at once.
+    pub fn open(&mut self, path: impl AsRef<Path>) -> FileId {
+        self.add_file(path.as_ref().into(), None)
+    }
+
+    /// The same for bytes that lie in memory, or anything else that a thread can read.
+    pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
+        let source = Positioned {
+            source: bytes,
+            crew: self.reads.clone(),
+        };
+        self.open_source("(memory)", Arc::new(source))
+    }
+
+    /// The same for a source of one's own, such as a pack file. `name` stands in errors.
+    pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn Source>) -> FileId {
+        self.add_file(name.as_ref().into(), Some(source))
+    }
+
+    fn add_file(&mut self, path: PathBuf, source: Option<Arc<dyn Source>>) -> FileId {
+        self.generations += 1;
+        let file = File {
+            generation: self.generations,
+            path,
+            source,
+            state: FileState::Loading,
+            timeline: None,
+            seen: self.flow.now,
+            again_at: None,
+        };
+        let closed = self.files.iter().position(|f| f.state == FileState::Closed);
+        let number = closed.unwrap_or(self.files.len());
+        if number == self.files.len() {
+            self.files.push(file);
+            self.flow.streams.push(None);
+            self.flow.reserve(self.files.len());
+        } else {
+            self.files[number] = file;
+        }
+        self.load(number);
+        FileId(number as u32, self.generations)
+    }
+
+    fn load(&mut self, number: usize) {
+        let file = &mut self.files[number];
+        file.state = FileState::Loading;
+        let load = Load {
+            file: number as u32,
+            generation: file.generation,
+            path: file.path.clone(),
+            source: file.source.clone().ok_or_else(|| self.reads.clone()),
+            limits: self.options.limits.clone(),
+            closing: self.closing.clone(),
+            library: self.library.clone(),
+            inbox: self.inbox.clone(),
+        };
+        self.loads.push(0, load);
+    }
+
+    /// Ends all instances of a file and gives up what it has. What is in flight ends by itself.
+    pub fn close(&mut self, file: FileId) {
+        let Some(number) = self.file_number(file) else {
+            return;
+        };
+        for instance in &mut self.instances {
+            if instance.as_ref().is_some_and(|i| i.file == number as u32) {
+                *instance = None;
+            }
+        }
+        self.files[number].state = FileState::Closing;
+        self.flow.cancel_all(number as u32);
+    }
+
+    /// One more player of a file: visible, and stopped at the first frame. None where the file is closed.
+    pub fn instance(&mut self, file: FileId) -> Option<InstanceId> {
+        let number = self.file_number(file)?;
+        self.generations += 1;
+        let clock = self.files[number].timeline.as_ref().map(Clock::new);
+        let instance = Instance {
+            generation: self.generations,
+            file: number as u32,
+            clock,
+            commands: Vec::new(),
+            visible: true,
+            demand: Demand::default(),
+            pace: Pace::default(),
+            shown: None,
+            arrived: None,
+            late: false,
+            missed: 0,
+            seek_wait_ticks: 0,
+        };
+        let free = self.instances.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.instances.len());
+        if place == self.instances.len() {
+            self.instances.push(None);
+        }
+        self.instances[place] = Some(instance);
+        Some(InstanceId(place as u32, self.generations))
+    }
+
+    /// Ends an instance.
+    pub fn remove(&mut self, instance: InstanceId) {
+        if self.get(instance).is_some() {
+            self.instances[instance.0 as usize] = None;
+        }
+    }
+
+    /// Tells an instance's clock something; it takes effect at the next tick. Before the file is open it is kept until then.
+    pub fn command(&mut self, instance: InstanceId, command: Command) {
+        if let Some(instance) = self.get_mut(instance) {
+            match &mut instance.clock {
+                Some(clock) => clock.command(command),
+                None => instance.commands.push(command),
+            }
+        }
+    }
+
+    /// A hidden instance asks for nothing, its time passes. A file of which no instance is visible for some time gives up its
+    /// static data, and opens again when one is.
+    pub fn show(&mut self, instance: InstanceId, visible: bool) {
+        if let Some(instance) = self.get_mut(instance) {
+            instance.visible = visible;
+            if !visible {
+                instance.shown = None;
+            }
+        }
+    }
+
+    /// The clock of an instance; none before its file is open.
+    pub fn clock(&self, instance: InstanceId) -> Option<&Clock> {
+        self.get(instance)?.clock.as_ref()
+    }
+
+    /// The file, where it is open.
+    pub fn reel(&self, file: FileId) -> Option<&Reel> {
+        let stream = self.flow.streams[self.file_number(file)?].as_ref()?;
+        Some(&stream.file.reel)
+    }
+
+    /// What a file is called in errors.
+    pub fn name(&self, file: FileId) -> Option<&Path> {
+        Some(&self.files[self.file_number(file)?].path)
+    }
+
+    /// Kill switches (C14): reads are not issued, jobs not started, nothing handed out.
+    pub fn switch(&mut self, switches: Switches) {
+        self.switches = switches;
+        self.flow.reads_on = switches.reads;
+        self.flow.jobs_on = switches.jobs;
+    }
+
+    /// What happened since it was last asked; the oldest first.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    // The tick.
+
+    /// `dt` seconds have passed. Takes in what was read and decoded, moves all clocks, and starts what they will need. Never
+    /// waits; allocates only where files have just been opened.
+    pub fn tick(&mut self, dt: f64) {
+        let dt = if dt.is_nan() {
+            0.0
+        } else {
+            dt.clamp(0.0, LONGEST_TICK)
+        };
+        self.ticks += 1;
+        self.flow.now += (dt * 1e6) as u64;
+        self.take_opened();
+        self.flow.collect();
+        self.move_clocks(dt);
+        self.plan();
+        self.flow.admit();
+        self.flow.grow_scratch();
+        let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
+        self.flow.read(ahead);
+        // What waits for a read that was just issued is started by that.
+        self.flow.decode();
+        self.work_here();
+        self.flow.collect();
+        self.tell();
+        self.settle();
+        self.pick();
+    }
+
+    /// Where there are no threads, the tick does it all.
+    fn work_here(&mut self) {
+        loop {
+            let read = self.reads.run_all();
+            let decoded = (self.threads.as_ref()).is_some_and(|threads| threads.0.run_all());
+            if !read && !decoded {
+                return;
+            }
+        }
+    }
+
+    fn take_opened(&mut self) {
+        self.loads.run_all();
+        {
+            let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::swap(&mut *inbox, &mut self.arrived);
+        }
+        let mut arrived = std::mem::take(&mut self.arrived);
+        for ((number, generation), opened) in arrived.drain(..) {
+            let number = number as usize;
+            let file = &mut self.files[number];
+            if file.generation != generation || file.state != FileState::Loading {
+                continue;
+            }
+            let id = FileId(number as u32, generation);
+            let again = file.timeline.is_some();
+            let event = match opened {
+                Ok(loaded) => {
+                    let failed = file.again_at.take().is_some();
+                    self.opened(number, loaded);
+                    match (again, failed) {
+                        (false, _) => Event::Opened(id),
+                        (true, true) => Event::Recovered(id),
+                        (true, false) => continue,
+                    }
+                }
+                Err(error) if again => {
+                    // Hidden, and meanwhile gone: it may come back.
+                    file.state = FileState::Unloaded;
+                    let told = file.again_at.replace(self.flow.now + REOPEN).is_some();
+                    if told {
+                        continue;
+                    }
+                    Event::OpenFailed(id, error)
+                }
+                Err(error) => {
+                    file.state = FileState::Failed;
+                    Event::OpenFailed(id, error)
+                }
+            };
+            self.push_event(event);
+        }
+        self.arrived = arrived;
+    }
+
+    fn opened(&mut self, number: usize, loaded: Arc<Loaded>) {
+        let frames = loaded.reel.frame_count() as u64;
+        let bytes = frames * Heap::cost(loaded.reel.frame_words());
+        // Half of the heap stays for what is streamed.
+        let resident = bytes <= self.options.resident
+            && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
+        self.resident_bytes += if resident { bytes } else { 0 };
+        let timeline = Timeline::of(&loaded.reel);
+        self.flow.want_scratch(loaded.scratch_words);
+        self.flow.streams[number] = Some(Stream::new(loaded, number as u32, resident));
+        for instance in self.instances.iter_mut().flatten() {
+            let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
+            if instance.file == number as u32 && instance.clock.as_ref().is_none_or(other) {
+                let mut clock = Clock::new(&timeline);
+                for command in instance.commands.drain(..) {
+                    clock.command(command);
+                }
+                instance.clock = Some(clock);
+            }
+        }
+        let file = &mut self.files[number];
+        file.timeline = Some(timeline);
+        file.state = FileState::Open;
+        file.seen = self.flow.now;
+    }
+
+    fn move_clocks(&mut self, dt: f64) {
+        let mut reopen = None;
+        for instance in self.instances.iter_mut().flatten() {
+            let number = instance.file as usize;
+            if instance.visible {
+                self.files[number].seen = self.flow.now;
+                let file = &self.files[number];
+                if file.state == FileState::Unloaded
+                    && file.again_at.is_none_or(|at| at <= self.flow.now)
+                {
+                    reopen = Some(number);
+                }
+            }
+            let stream = self.flow.streams[number].as_ref();
+            let Some(clock) = &mut instance.clock else {
+                continue;
+            };
+            clock.fill(|frame| stream.is_some_and(|s| s.is_decoded(frame)));
+            clock.advance(dt);
+            instance.demand = if instance.visible {
+                clock.demand()
+            } else {
+                Demand::default()
+            };
+            instance.pace = clock.pace();
+            if instance.demand.now.is_none() {
+                instance.shown = None;
+                instance.late = false;
+            }
+        }
+        // One at a time: opening is not for the tick to do.
+        if let Some(number) = reopen {
+            self.load(number);
+        }
+    }
+
+    fn plan(&mut self) {
+        let Flow {
+            heap,
+            streams,
+            work,
+            now,
+            ..
+        } = &mut self.flow;
+        let now = *now;
+        let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
+        let horizons = Horizons {
+            decode: micros(self.options.decode_ahead),
+            read: micros(
+                self.options
+                    .most_read_ahead
+                    .max(self.options.least_read_ahead),
+            ),
+        };
+        for stream in streams.iter_mut().flatten() {
+            stream.begin_plan();
+        }
+        // First what is shown of all instances, then what comes next, as a plan can get too long.
+        let files = &self.files;
+        let mut each = |plan: &mut dyn FnMut(&mut Stream, &mut Heap, &Instance)| {
+            for instance in self.instances.iter().flatten() {
+                let number = instance.file as usize;
+                if files[number].state == FileState::Open
+                    && let Some(stream) = streams[number].as_mut()
+                {
+                    plan(stream, heap, instance);
+                }
+            }
+        };
+        each(&mut |stream, heap, instance| {
+            stream.plan_now(heap, now, &instance.demand, instance.shown.map(|s| s.0));
+        });
+        each(&mut |stream, heap, instance| {
+            stream.plan_next(heap, now, &instance.demand, horizons.decode);
+        });
+        each(&mut |stream, _, instance| stream.plan_reads(now, &instance.demand, horizons));
+        for stream in streams.iter_mut().flatten() {
+            stream.plan_resident(heap, now);
+            let source = stream.file.clone();
+            stream.end_plan(heap, |node, token| {
+                work.graph.cancel(node);
+                if let Some(token) = token {
+                    source.source.cancel(Token(token));
+                }
+            });
+        }
+    }
+
+    /// Files that are being closed or unloaded, as soon as nothing is in flight for them.
+    fn settle(&mut self) {
+        let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
+        for number in 0..self.files.len() {
+            let file = &mut self.files[number];
+            if file.state == FileState::Open && self.flow.now - file.seen > patience {
+                file.state = FileState::Unloading;
+                self.flow.cancel_all(number as u32);
+            }
+            let next = match file.state {
+                FileState::Unloading => FileState::Unloaded,
+                FileState::Closing => FileState::Closed,
+                _ => continue,
+            };
+            if !self.flow.is_quiet(number as u32) {
+                continue;
+            }
+            if let Some(mut stream) = self.flow.streams[number].take() {
+                stream.clear(&mut self.flow.heap);
+                if stream.planned_resident {
+                    let bytes =
+                        stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
+                    self.resident_bytes -= bytes;
+                }
+            }
+            self.files[number].state = next;
+            if next == FileState::Closed {
+                self.files[number].source = None;
+                self.files[number].generation = 0;
+            }
+        }
+    }
+
+    /// What each instance shows from now on.
+    fn pick(&mut self) {
+        for instance in self.instances.iter_mut().flatten() {
+            let (Some(pair), jump) = (instance.demand.now, instance.demand.jump) else {
+                continue;
+            };
+            let stream = self.flow.streams[instance.file as usize].as_mut();
+            if let Some(stream) = &stream
+                && stream.has_pair(pair)
+            {
+                instance.shown = Some((pair, instance.pace));
+                instance.arrived = Some(jump);
+                instance.late = false;
+                continue;
+            }
+            instance.late = true;
+            let waiting = instance.arrived != Some(jump);
+            let count = if waiting {
+                &mut instance.seek_wait_ticks
+            } else {
+                &mut instance.missed
+            };
+            *count += 1;
+            if let Some(stream) = stream {
+                let counters = &mut stream.counters;
+                let count = if waiting {
+                    &mut counters.seek_wait_ticks
+                } else {
+                    &mut counters.missed
+                };
+                *count += 1;
+            }
+        }
+    }
+
+    fn tell(&mut self) {
+        while let Some(incident) = self.flow.incidents.pop() {
+            let id = |number: u32| FileId(number, self.files[number as usize].generation);
+            let event = match incident {
+                Incident::Read(file, error) => Event::ReadFailed(id(file), error),
+                Incident::Damaged(file, error) => Event::Damaged(id(file), error),
+                Incident::Recovered(file) => Event::Recovered(id(file)),
+            };
+            self.push_event(event);
+        }
+    }
+
+    fn push_event(&mut self, event: Event) {
+        if self.events.len() < EVENTS {
+            self.events.push_back(event);
+        }
+    }
+
+    // What comes out.
+
+    /// What an instance shows: the two decoded frames around its time. It can be kept over ticks and sent to other threads; as
+    /// long as it lives, its memory is not used for anything else. None while there is nothing yet, for a hidden or
+    /// stopped instance, and where drawing is switched off.
+    pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
+        let instance = self.get(instance).filter(|_| self.switches.drawing)?;
+        let (pair, pace) = instance.shown?;
+        let stream = self.flow.streams[instance.file as usize].as_ref()?;
+        let read = |frame: u32| {
+            let frame = stream
+                .frames
+                .get(frame as usize)
+                .filter(|_| stream.is_decoded(frame))?;
+            self.flow.work.memory.read(frame.block?)
+        };
+        Some(Shown {
+            first: read(pair.first)?,
+            second: read(pair.second)?,
+            file: stream.file.clone(),
+            pair,
+            pace,
+            late: instance.late,
+        })
+    }
+
+    /// Counters of an instance: ticks without the frame that should have been shown, and those between a start or jump and
+    /// its first frame.
+    pub fn late_ticks(&self, instance: InstanceId) -> Option<(u64, u64)> {
+        let instance = self.get(instance)?;
+        Some((instance.missed, instance.seek_wait_ticks))
+    }
+
+    /// Everything for an overlay, into lists that are used again.
+    pub fn statistics(&self, out: &mut Statistics) {
+        out.ticks = self.ticks;
+        out.heap_bytes = self.flow.heap.bytes();
+        out.heap_used = self.flow.heap.used_bytes();
+        out.heap_held = self.flow.heap.held_bytes();
+        out.heap = self.flow.heap.counters();
+        out.in_flight = self.flow.in_flight;
+        out.decode_seconds = self.flow.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
+        self.flow.heap.map(&mut out.regions, owner);
+        let streams = self.flow.streams.iter().flatten();
+        out.streams
+            .resize_with(streams.clone().count(), StreamStatistics::default);
+        for (stream, out) in streams.zip(&mut out.streams) {
+            let generation = self.files[stream.number as usize].generation;
+            out.fill(FileId(stream.number, generation), stream);
+        }
+    }
+
+    fn file_number(&self, file: FileId) -> Option<usize> {
+        let found = self.files.get(file.0 as usize)?;
+        let there = found.generation == file.1
+            && !matches!(found.state, FileState::Closing | FileState::Closed);
+        there.then_some(file.0 as usize)
+    }
+
+    fn get(&self, instance: InstanceId) -> Option<&Instance> {
+        let found = self.instances.get(instance.0 as usize)?.as_ref();
+        found.filter(|i| i.generation == instance.1)
+    }
+
+    fn get_mut(&mut self, instance: InstanceId) -> Option<&mut Instance> {
+        let found = self.instances.get_mut(instance.0 as usize)?.as_mut();
+        found.filter(|i| i.generation == instance.1)
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.closing.store(true, Ordering::Relaxed);
+        for number in 0..self.files.len() {
+            self.flow.cancel_all(number as u32);
+        }
+        // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are short.
+        self.loads.close(false);
+        self.reads.close(false);
+        if let Some(threads) = &self.threads {
+            threads.0.close(true);
+        }
+    }
+}
+
+/// Two decoded frames and what lies between them: what an instance shows.
+#[derive(Clone)]
+pub struct Shown {
+    pub(crate) file: Arc<Loaded>,
+    first: ReadGuard,
+    second: ReadGuard,
+    pair: Pair,
+    pace: Pace,
+    late: bool,
+}
+
+impl Shown {
+    /// The file.
+    pub fn reel(&self) -> &Reel {
+        &self.file.reel
+    }
+    /// The frames, and how far between them.
+    pub fn pair(&self) -> Pair {
+        self.pair
+    }
+    /// All of it, to be drawn: blended, placed, with velocities.
+    pub fn view(&self) -> FrameView<'_> {
+        let frames = [self.first().frame, self.second().frame].map(Some);
+        FrameView::new(
+            &self.file.reel,
+            &self.file.statics,
+            frames,
+            self.pair,
+            self.pace,
+        )
+    }
+    /// This is not what should be shown, which is not there yet, but what was shown last.
+    pub fn is_late(&self) -> bool {
+        self.late
+    }
+    /// The frame at blend 0.
+    pub fn first(&self) -> Still<'_> {
+        self.still(&self.first)
+    }
+    /// The frame at blend 1.
+    pub fn second(&self) -> Still<'_> {
+        self.still(&self.second)
+    }
+
+    fn still<'a>(&'a self, words: &'a [u64]) -> Still<'a> {
+        let reel = &self.file.reel;
+        Still {
+            file: &self.file,
+            frame: Frame {
+                layout: reel.layout(),
+                words: &words[..reel.frame_words()],
+            },
+        }
+    }
+}
+
+/// One decoded frame, lent.
+#[derive(Clone, Copy)]
+pub struct Still<'a> {
+    file: &'a Loaded,
+    pub(crate) frame: Frame<'a>,
+}
+
+impl<'a> Still<'a> {
+    /// A mesh. Panics where there is no such mesh.
+    pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
+        MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))
+    }
+
+    /// Whether a node's own mesh is shown. Panics where there is no such node.
+    pub fn visible(&self, node: usize) -> bool {
+        match self.file.reel.description().nodes[node].visibility {
+            Visibility::Always => true,
+            Visibility::Never => false,
+            Visibility::Animated => {
+                let bit = self.file.reel.layout().bits[node];
+                bit.is_some_and(|bit| self.frame.visible(bit))
+            }
+        }
+    }
+
+    /// Transform of a node relative to its parent. Panics where there is no such node.
+    pub fn transform(&self, node: usize) -> Transform {
+        match self.file.reel.layout().numbers[node] {
+            Some(number) => self.frame.transforms()[number as usize],
+            None => self.file.reel.description().nodes[node].rest,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A disk that does what disks do on a bad day, and a pool that runs jobs in any order: both only when they are told to.
+
+use meshreel::{Job, Pool, Read, Source, Token};
+use std::io::{Error, ErrorKind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A small generator, so that each run is the same.
+#[derive(Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = (self.0.wrapping_mul(6364136223846793005)).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n.max(1)
+    }
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// How many reads in a hundred go wrong, and how.
+#[derive(Clone, Copy, Default)]
+pub struct Faults {
+    pub errors: usize,
+    pub short: usize,
+    pub corrupt: usize,
+    /// Reads that stay where they are when others are completed.
+    pub late: usize,
+    /// Bytes from here on cannot be read.
+    pub truncated: Option<u64>,
+}
+
+/// Reads wait until [`Disk::step`]. What opens a file is read at once and well.
+pub struct Disk {
+    size: u64,
+    bytes: Mutex<Arc<[u8]>>,
+    pending: Mutex<Vec<Read>>,
+    faults: Mutex<Faults>,
+    pub started: AtomicU64,
+}
+
+impl Disk {
+    pub fn new(bytes: &Arc<[u8]>) -> Arc<Disk> {
+        Arc::new(Disk {
+            size: bytes.len() as u64,
+            bytes: Mutex::new(bytes.clone()),
+            pending: Mutex::default(),
+            faults: Mutex::default(),
+            started: AtomicU64::new(0),
+        })
+    }
+    pub fn set(&self, faults: Faults) {
+        *self.faults.lock().unwrap() = faults;
+    }
+    /// Other bytes in place of those that were opened.
+    pub fn replace(&self, bytes: &Arc<[u8]>) {
+        *self.bytes.lock().unwrap() = bytes.clone();
+    }
+    pub fn pending(&self) -> usize {
+        self.pending.lock().unwrap().len()
+    }
+    /// Completes reads in any order; all of them, but those that are late.
+    pub fn step(&self, random: &mut Random) {
+        let faults = *self.faults.lock().unwrap();
+        let mut pending = std::mem::take(&mut *self.pending.lock().unwrap());
+        while !pending.is_empty() {
+            let read = pending.swap_remove(random.below(pending.len()));
+            if random.below(100) < faults.late {
+                self.pending.lock().unwrap().push(read);
+            } else {
+                self.complete(read, faults, random);
+            }
+        }
+    }
+
+    fn complete(&self, mut read: Read, faults: Faults, random: &mut Random) {
+        if random.below(100) < faults.errors {
+            // Dropping it is an error as well.
+            if random.one_in(2) {
+                read.complete(Err(Error::from(ErrorKind::TimedOut)));
+            }
+            return;
+        }
+        let bytes = self.bytes.lock().unwrap().clone();
+        let start = read.offset() as usize;
+        let end = faults
+            .truncated
+            .map_or(bytes.len(), |t| bytes.len().min(t as usize));
+        let buffer = read.buffer();
+        let mut count = buffer.len().min(end.saturating_sub(start));
+        if random.below(100) < faults.short {
+            count = random.below(count + 1);
+        }
+        if count > 0 {
+            buffer[..count].copy_from_slice(&bytes[start..start + count]);
+        }
+        if random.below(100) < faults.corrupt && count > 0 {
+            buffer[random.below(count)] ^= 1 << random.below(8);
+        }
+        read.complete(Ok(count));
+    }
+}
+
+impl Source for Disk {
+    fn size(&self) -> u64 {
+        self.size
+    }
+    fn start(&self, read: Read) {
+        self.started.fetch_add(1, Ordering::Relaxed);
+        if read.is_opening() {
+            return self.complete(read, Faults::default(), &mut Random(0));
+        }
+        self.pending.lock().unwrap().push(read);
+    }
+    fn cancel(&self, token: Token) {
+        // Some disks care, others do not.
+        let mut pending = self.pending.lock().unwrap();
+        let place = pending.iter().position(|read| read.token() == token);
+        let read = place.filter(|p| p % 2 == 0).map(|p| pending.swap_remove(p));
+        drop(pending);
+        drop(read);
+    }
+}
+
+/// Jobs wait until [`Later::step`].
+#[derive(Default)]
+pub struct Later(Mutex<Vec<Job>>);
+
+impl Later {
+    /// Runs up to `most` of them in any order, and drops one in `drops`. Whether there were any.
+    pub fn step(&self, random: &mut Random, most: usize, drops: usize) -> bool {
+        for i in 0..most {
+            let job = {
+                let mut jobs = self.0.lock().unwrap();
+                if jobs.is_empty() {
+                    return i > 0;
+                }
+                let at = random.below(jobs.len());
+                jobs.swap_remove(at)
+            };
+            if drops == 0 || !random.one_in(drops) {
+                job.run();
+            }
+        }
+        true
+    }
+}
+
+impl Pool for Later {
+    fn start(&self, job: Job) {
+        self.0.lock().unwrap().push(job);
+    }
+    fn threads(&self) -> usize {
+        2
+    }
+}

@@ -1,0 +1,84 @@
+//! What a player hands out against a plain decode, as digests of everything that a frame shows.
+
+use meshreel::format::checksum;
+use meshreel::{FrameDecoder, Levels, Limits, MeshView, Reel, Shown, Still, Transform};
+use std::sync::Arc;
+
+/// Grows a digest.
+#[derive(Default)]
+pub struct Digest(Vec<u8>);
+
+impl Digest {
+    fn mesh(&mut self, mesh: MeshView<'_>) {
+        self.0.extend((mesh.vertex_count() as u32).to_le_bytes());
+        self.0
+            .extend(mesh.indices().iter().flat_map(|i| i.to_le_bytes()));
+        for range in mesh.materials() {
+            self.0.extend(range.first.to_le_bytes());
+            self.0.extend(range.count.to_le_bytes());
+        }
+        for stream in 0..mesh.record().streams.len() {
+            match mesh.levels(stream) {
+                Levels::U8(levels) => self.0.extend(levels),
+                Levels::U16(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
+                Levels::U32(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
+            }
+        }
+    }
+    fn node(&mut self, visible: bool, transform: Transform) {
+        self.0.push(visible.into());
+        let Transform {
+            rotation,
+            translation,
+            scale,
+        } = transform;
+        let numbers = rotation.iter().chain(&translation).chain(&scale);
+        self.0
+            .extend(numbers.flat_map(|n| n.to_bits().to_le_bytes()));
+    }
+    fn end(&mut self) -> u64 {
+        let sum = checksum(&self.0);
+        self.0.clear();
+        sum
+    }
+    pub fn of_still(&mut self, reel: &Reel, still: Still<'_>) -> u64 {
+        for node in 0..reel.description().nodes.len() {
+            self.node(still.visible(node), still.transform(node));
+        }
+        for mesh in 0..reel.description().meshes.len() {
+            self.mesh(still.mesh(mesh));
+        }
+        self.end()
+    }
+    fn of_decoder(&mut self, decoder: &FrameDecoder) -> u64 {
+        for node in 0..decoder.reel().description().nodes.len() {
+            self.node(decoder.visible(node), decoder.transform(node));
+        }
+        for mesh in 0..decoder.reel().description().meshes.len() {
+            self.mesh(decoder.mesh(mesh));
+        }
+        self.end()
+    }
+}
+
+/// The digest of each frame of a file, decoded plainly, one after the other.
+pub fn oracle(bytes: &Arc<[u8]>) -> Vec<u64> {
+    let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    let mut digest = Digest::default();
+    (0..reel.frame_count())
+        .map(|frame| {
+            decoder.decode(frame).unwrap();
+            digest.of_decoder(&decoder)
+        })
+        .collect()
+}
+
+/// Both frames are what a plain decode gives.
+pub fn assert_same(shown: &Shown, expected: &[u64], digest: &mut Digest) {
+    let pair = shown.pair();
+    for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
+        let found = digest.of_still(shown.reel(), still);
+        assert_eq!(found, expected[frame as usize], "frame {frame}");
+    }
+}
