@@ -836,7 +836,7 @@ mod tests {
         let empty = Description::default();
         assert_eq!(decode(&bytes_of(&empty)), Ok(empty.clone()));
         let mut golden = vec![0; 4];
-        golden.extend([0; 18]);
+        golden.extend([0; 19]);
         assert_eq!(bytes_of(&empty), golden);
     }
 
@@ -871,7 +871,7 @@ mod tests {
             |d| d.nodes[0].rest.scale[1] = f32::INFINITY,
             |d| d.meshes[0].indices = 601,
             |d| d.meshes[0].bounds[3] = f32::NAN,
-            |d| d.meshes[0].codec = 1,
+            |d| d.meshes[0].codec = 3,
             |d| d.meshes[0].values.size = u32::MAX,
             |d| d.meshes[0].streams[0].word = 3,
             |d| d.meshes[0].streams[0].bits = 7,
@@ -888,7 +888,7 @@ mod tests {
 
     #[test]
     fn counts_are_not_believed() {
-        let mut bytes = vec![0; 21];
+        let mut bytes = vec![0; 22];
         put_varint(u32::MAX, &mut bytes);
         assert_eq!(
             decode(&bytes),
