@@ -1,6 +1,7 @@
 //! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a unit.
 
 use crate::frame::{part, part_mut};
+use crate::interpolate::{BLOCK, Block};
 use crate::layout::Place;
 use crate::order::Order;
 use crate::unit::{Decoded, take};
@@ -28,26 +29,79 @@ pub(crate) fn positions_into(
     out: &mut [f32],
 ) {
     for (i, cells) in parts.iter().enumerate() {
-        let points = cells.coded.points();
-        let range = i * points..(i + 1) * points;
-        let take = (components - 3 * i).min(3);
         let mut out = Output {
             grid: &cells.coded.grid,
             places: &cells.places,
             stride: components,
             first: 3 * i,
-            take,
+            take: (components - 3 * i).min(3),
             out,
         };
-        match (of_frame, &cells.coded.first) {
-            (Some((words, place)), First::Narrow(_)) => {
-                out.write::<i16>(&part(words, place)[range]);
-            }
-            (Some((words, place)), First::Wide(_)) => {
-                out.write::<i32>(&part(words, place)[range]);
-            }
-            (None, First::Narrow(first)) => out.write(first),
-            (None, First::Wide(first)) => out.write(first),
+        match cells.of(i, of_frame) {
+            Found::Narrow(cells) => out.write(cells),
+            Found::Wide(cells) => out.write(cells),
+        }
+    }
+}
+
+/// The same of some vertices, in planes.
+pub(crate) fn planes_into(
+    parts: &[Cells],
+    of_frame: Option<(&[u64], Place)>,
+    vertices: Range<usize>,
+    out: &mut Block,
+) {
+    for (i, cells) in parts.iter().enumerate() {
+        let planes = &mut out[3 * i..];
+        let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
+        match cells.of(i, of_frame) {
+            Found::Narrow(found) => write_planes(&cells.coded.grid, places, found, planes),
+            Found::Wide(found) => write_planes(&cells.coded.grid, places, found, planes),
+        }
+    }
+}
+
+fn write_planes<W: Copy + Into<i32>>(
+    grid: &Grid,
+    places: &[u32],
+    cells: &[[W; 4]],
+    planes: &mut [[f32; BLOCK]],
+) {
+    for (v, &place) in places.iter().enumerate().take(BLOCK) {
+        let [x, y, z, _] = cells[place as usize];
+        let value = grid.position([x.into(), y.into(), z.into()]);
+        for (plane, value) in planes.iter_mut().zip(value) {
+            plane[v] = value;
+        }
+    }
+}
+
+/// The smallest and the largest value that a stream can have; none for wide cells, whose range says nothing.
+pub(crate) fn range(parts: &[Cells]) -> Option<[[f32; 3]; 2]> {
+    let cells = parts.first()?;
+    let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
+    match cells.coded.first {
+        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid.position([end; 3]))),
+        First::Wide(_) => None,
+    }
+}
+
+/// Cells of a stream, or of one half of it, in one frame.
+enum Found<'a> {
+    Narrow(&'a [[i16; 4]]),
+    Wide(&'a [[i32; 4]]),
+}
+
+impl Cells {
+    /// Part number `i` of its stream, in a frame or in the first.
+    fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Found<'a> {
+        let points = self.coded.points();
+        let range = i * points..(i + 1) * points;
+        match (of_frame, &self.coded.first) {
+            (Some((words, place)), First::Narrow(_)) => Found::Narrow(&part(words, place)[range]),
+            (Some((words, place)), First::Wide(_)) => Found::Wide(&part(words, place)[range]),
+            (None, First::Narrow(first)) => Found::Narrow(first),
+            (None, First::Wide(first)) => Found::Wide(first),
         }
     }
 }

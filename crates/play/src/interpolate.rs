@@ -144,7 +144,7 @@ impl Tangents {
     }
 }
 
-/// Lattice values of some vertices.
+/// Positions, texture coordinates or colours of some vertices.
 fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Block) {
     fn planes<W: Word>(
         view: &MeshView<'_>,
@@ -161,6 +161,9 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
                 *out = axis.value(level.to_u32());
             }
         }
+    }
+    if view.cells_into(stream, vertices.clone(), out) {
+        return;
     }
     match view.levels(stream) {
         Levels::U8(levels) => planes(view, stream, levels, vertices, out),

@@ -3,6 +3,8 @@
 use crate::Error;
 use crate::cells::{self, Cells};
 use crate::frame::Frame;
+use crate::interpolate::Block;
+use crate::layout::Place;
 use crate::open::Reel;
 use crate::statics::Statics;
 use crate::words::{Levels, Words};
@@ -161,6 +163,40 @@ impl<'a> MeshView<'a> {
         )
     }
 
+    /// Where the cells of a stream of cells are in the frame.
+    fn cells(&self, stream: usize) -> Option<(&'a [u64], Place)> {
+        let (mesh, frame) = self.frame?;
+        frame.cells(mesh, stream)
+    }
+
+    /// Values of some vertices in planes, of a stream of cells; false for one of levels.
+    pub(crate) fn cells_into(
+        &self,
+        stream: usize,
+        vertices: std::ops::Range<usize>,
+        out: &mut Block,
+    ) -> bool {
+        let is = self.record.streams[stream].coding == Coding::Cells;
+        if is {
+            cells::planes_into(&self.cells[stream], self.cells(stream), vertices, out);
+        }
+        is
+    }
+
+    /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
+    pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
+        let record = &self.record.streams[stream];
+        if record.coding == Coding::Cells {
+            let [low, high] = cells::range(&self.cells[stream])?;
+            return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
+        }
+        let [u, v] = &record.axes[..] else {
+            return None;
+        };
+        let size = |axis: &Axis| axis.value(axis.levels.max(1) - 1) - axis.min;
+        Some([u.min, v.min, size(u), size(v)])
+    }
+
     fn bits(&self, stream: usize) -> u32 {
         u32::from(self.record.streams[stream].bits)
     }
@@ -192,10 +228,8 @@ impl<'a> MeshView<'a> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
         if self.record.streams[stream].coding == Coding::Cells {
-            let of_frame = self
-                .frame
-                .and_then(|(mesh, frame)| frame.cells(mesh, stream));
-            cells::positions_into(&self.cells[stream], of_frame, semantic.components(), out);
+            let components = semantic.components();
+            cells::positions_into(&self.cells[stream], self.cells(stream), components, out);
             return Ok(());
         }
         let axes: &[Axis] = &self.record.streams[stream].axes;

@@ -208,9 +208,14 @@ impl Vertices<'_> {
             }
             (What::Uv(_), Format::U16x2) => {
                 source.values(vertices, &mut block);
-                for (plane, axis) in block.iter_mut().zip(&record.axes) {
-                    normalise(plane, axis.min, axis.value(axis.levels.max(1) - 1));
-                }
+                let Some([u, v, width, height]) = self.first.uv_range(stream) else {
+                    let path = &self.first.record().path;
+                    return Err(Error::misuse(format!(
+                        "the uvs of mesh {path} are finer than U16x2"
+                    )));
+                };
+                normalise(&mut block[0], u, u + width);
+                normalise(&mut block[1], v, v + height);
                 target.unorms::<2>(&block, count);
             }
             (What::Colour(_), Format::F32x4) => {

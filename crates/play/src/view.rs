@@ -376,15 +376,11 @@ impl<'a> MeshFrame<'a> {
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
-    /// Smallest u and v and the size of the range, what uvs as [`Format::U16x2`] are measured in.
+    /// Smallest u and v and the sizes of their ranges, what uvs as [`Format::U16x2`] are measured in. `None` without such
+    /// a set, and where it is kept so finely that 16 bits are not enough.
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
         let stream = self.vertices.first.find(Semantic::Uv, set)?;
-        let [u, v] = &self.record().streams[stream].axes[..] else {
-            return None;
-        };
-        let size =
-            |axis: &meshreel_codec::quantize::Axis| axis.value(axis.levels.max(1) - 1) - axis.min;
-        Some([u.min, v.min, size(u), size(v)])
+        self.vertices.first.uv_range(stream)
     }
 
     // Triangles.
@@ -490,7 +486,7 @@ impl<'a> MeshFrame<'a> {
         Ok(())
     }
 
-    /// Levels of a stream of the record as they are kept, in the first frame and, where it is blended, in the second:
+    /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and, where it is blended, in the second:
     /// for a GPU that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
     pub fn levels(&self, stream: usize) -> (Levels<'a>, Option<Levels<'a>>) {
         let second = self.vertices.second.filter(|_| self.blends());
