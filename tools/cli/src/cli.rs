@@ -56,12 +56,10 @@ pub enum Command {
     Extract(ExtractArgs),
     /// Compile, verify and extract bundled real files and draw what came out; needs no input
     Demo(DemoArgs),
-    /// Headless real-time playback
-    #[command(hide = true)]
-    Play(UnbuiltArgs),
-    /// Decode throughput per stage
-    #[command(hide = true)]
-    Bench(UnbuiltArgs),
+    /// Play in real time without a picture, as a game would, and count what is missed
+    Play(PlayArgs),
+    /// Measure how fast this machine decodes a file, stage by stage
+    Bench(BenchArgs),
     /// Source against decoded curves
     #[command(hide = true)]
     Plot(UnbuiltArgs),
@@ -250,6 +248,60 @@ pub struct InfoArgs {
     /// Every frame: its time, and in a .reel its kind and size
     #[arg(long)]
     pub frames: bool,
+}
+
+/// `meshreel play`.
+#[derive(Args)]
+pub struct PlayArgs {
+    /// Files to play, all at the same time
+    #[arg(required = true, value_name = "FILE.reel")]
+    pub files: Vec<PathBuf>,
+    /// How long to play [default: to the end; 10 with --loop, --seek-every, or --rate 0]
+    #[arg(long, value_name = "S")]
+    pub seconds: Option<f64>,
+    /// Ticks per second
+    #[arg(long, value_name = "F", default_value_t = 60.0)]
+    pub fps: f64,
+    /// Seconds of animation per second; negative plays backwards
+    #[arg(
+        long,
+        value_name = "R",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    pub rate: f64,
+    /// Begin again at the end; a closed cycle is interpolated over its seam
+    #[arg(long = "loop")]
+    pub repeat: bool,
+    /// Jump somewhere else every S seconds; the places are the same in every run
+    #[arg(long, value_name = "S")]
+    pub seek_every: Option<f64>,
+    /// Memory for reading and decoding
+    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    pub heap: Size,
+    /// Files that take no more when decoded are played from memory; 0 for none
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    pub resident: Size,
+    /// Instances of each file, each at another place
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub copies: u32,
+    /// Threads that decode [default: one less than there are cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Compare every frame that is shown with a plain decode; exit 1 where one differs
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `meshreel bench`.
+#[derive(Args)]
+pub struct BenchArgs {
+    /// The file
+    #[arg(value_name = "FILE.reel")]
+    pub file: PathBuf,
+    /// How long each stage is measured at least
+    #[arg(long, value_name = "S", default_value_t = 0.5)]
+    pub seconds: f64,
 }
 
 /// `meshreel verify`.

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod counting;
 mod inputs;
 mod memory;
 mod options_file;
@@ -15,6 +16,9 @@ use cli::{Cli, OutputFlags};
 use output::{Class, Failure, Output};
 use std::process::ExitCode;
 use std::sync::Mutex;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// Where and why the last panic was, for the message that takes its place.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());

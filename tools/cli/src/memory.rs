@@ -29,10 +29,12 @@ impl Watch {
         let thread = now().and_then(|_| {
             let shared = shared.clone();
             let watch = move || {
-                while !shared.stop.load(Ordering::Relaxed) {
-                    shared.peak.fetch_max(now().unwrap_or(0), Ordering::Relaxed);
-                    std::thread::park_timeout(INTERVAL);
-                }
+                crate::counting::uncounted(|| {
+                    while !shared.stop.load(Ordering::Relaxed) {
+                        shared.peak.fetch_max(now().unwrap_or(0), Ordering::Relaxed);
+                        std::thread::park_timeout(INTERVAL);
+                    }
+                })
             };
             std::thread::Builder::new().spawn(watch).ok()
         });

@@ -1,9 +1,12 @@
 //! One file per verb.
 
+mod bench;
 mod compile;
 mod demo;
 mod extract;
 mod info;
+mod live;
+mod play;
 mod scene_info;
 mod verify;
 
@@ -20,8 +23,8 @@ pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
         Command::Verify(arguments) => verify::run(&arguments, output),
         Command::Extract(arguments) => extract::run(&arguments, output),
         Command::Demo(arguments) => demo::run(&arguments, output),
-        Command::Play(_) => later("play"),
-        Command::Bench(_) => later("bench"),
+        Command::Play(arguments) => play::run(&arguments, output),
+        Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Plot(_) => later("plot"),
     }
 }

@@ -1,0 +1,240 @@
+//! `meshreel bench`: how fast this machine decodes a file, stage by stage, on one core, with what a plain copy of the
+//! memory and plain decompression of the same blocks take beside it.
+//!
+//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. What a stage really
+//! reads or writes is smaller or larger; frames per second say how many can be played.
+
+use crate::cli::BenchArgs;
+use crate::output::{Failure, Output, one_line, table};
+use crate::units;
+use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
+use meshreel_codec::block::Decompressor;
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Passes of each stage at least.
+const PASSES: usize = 3;
+
+/// Runs the verb.
+pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
+    let bytes = std::fs::read(&arguments.file).map_err(|e| Failure::io(&arguments.file, &e))?;
+    // From memory: the disk is not what is measured.
+    let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
+    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).map_err(in_file)?;
+    let budget = Duration::from_secs_f64(arguments.seconds.clamp(0.01, 60.0));
+    let report = Bench::new(&reel)
+        .map_err(in_file)?
+        .measure(budget)
+        .map_err(in_file)?;
+    let name = arguments.file.display().to_string();
+    output.result(&report.json(&name), false, || report.text(&name))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the stages share.
+struct Bench<'a> {
+    reel: &'a Reel,
+    decoder: FrameDecoder,
+    /// Compressed frames.
+    blocks: Vec<Vec<u8>>,
+    raw: Vec<u8>,
+    /// As large as all positions of the largest frame.
+    floats: [Vec<f32>; 2],
+    /// Points of all frames.
+    points: u64,
+}
+
+impl<'a> Bench<'a> {
+    fn new(reel: &'a Reel) -> Result<Bench<'a>, meshreel::Error> {
+        let mut decoder = FrameDecoder::new(reel)?;
+        let mut blocks = Vec::new();
+        let (mut raw, mut points, mut vertices) = (0, 0, 0);
+        for frame in 0..reel.frame_count() {
+            let mut block = Vec::new();
+            let chunk = reel.frame_chunk(frame);
+            let number = reel.chunks().iter().position(|c| c.offset == chunk.offset);
+            reel.reader().read_chunk(number.unwrap_or(0), &mut block)?;
+            raw = raw.max(chunk.raw_size as usize);
+            blocks.push(block);
+            decoder.decode(frame)?;
+            let meshes = 0..reel.description().meshes.len();
+            let of = |m| decoder.mesh(m);
+            points += meshes
+                .clone()
+                .map(|m| u64::from(of(m).source_points()))
+                .sum::<u64>();
+            vertices = vertices.max(meshes.map(|m| of(m).vertex_count()).sum());
+        }
+        Ok(Bench {
+            reel,
+            decoder,
+            blocks,
+            raw: vec![0; raw],
+            floats: [vec![0.0; 3 * vertices], vec![0.0; 3 * vertices]],
+            points,
+        })
+    }
+
+    fn measure(mut self, budget: Duration) -> Result<Report, meshreel::Error> {
+        let frames = self.reel.frame_count();
+        let mut stages = Vec::new();
+        let mut stage = |name, seconds: f64| stages.push((name, seconds));
+        if frames > 0 {
+            let copied = best(budget, || {
+                for _ in 0..frames {
+                    let [from, to] = &mut self.floats;
+                    to.copy_from_slice(from);
+                    black_box(to);
+                }
+                Ok(())
+            });
+            stage("memcpy of the positions", copied?);
+            let mut decompressor = Decompressor::new();
+            let unpacked = best(budget, || {
+                for block in &self.blocks {
+                    // Checked when the bench was made: every frame was decoded.
+                    let size = Decompressor::raw_size(block).unwrap_or(0);
+                    let _ = black_box(decompressor.decompress(block, &mut self.raw[..size]));
+                }
+                Ok(())
+            });
+            stage("plain block decompression", unpacked?);
+            stage(
+                "decode, forward",
+                best(budget, || self.decode((0..frames).collect()))?,
+            );
+            stage(
+                "decode, backward",
+                best(budget, || self.decode((0..frames).rev().collect()))?,
+            );
+            let jumps: Vec<usize> = (0..frames).map(|f| f * 617 % frames).collect();
+            stage(
+                "decode, jumping",
+                best(budget, || self.decode(jumps.clone()))?,
+            );
+            stage("positions to f32", best(budget, || self.positions(frames))?);
+            stage("interpolated to f32", self.interpolated(budget, frames)?);
+        }
+        Ok(Report {
+            frames,
+            points: self.points,
+            stages,
+        })
+    }
+
+    fn decode(&mut self, order: Vec<usize>) -> Result<(), meshreel::Error> {
+        order
+            .into_iter()
+            .try_for_each(|frame| self.decoder.decode(frame))
+    }
+
+    fn positions(&mut self, times: usize) -> Result<(), meshreel::Error> {
+        for _ in 0..times {
+            let mut from = 0;
+            for mesh in 0..self.reel.description().meshes.len() {
+                let mesh = self.decoder.mesh(mesh);
+                let to = from + 3 * mesh.vertex_count();
+                mesh.positions_into(&mut self.floats[0][from..to])?;
+                from = to;
+            }
+            black_box(&self.floats[0]);
+        }
+        Ok(())
+    }
+
+    fn interpolated(&mut self, budget: Duration, times: usize) -> Result<f64, meshreel::Error> {
+        let mut second = FrameDecoder::new(self.reel)?;
+        self.decoder.decode(0)?;
+        second.decode(1.min(times - 1))?;
+        let pace = Pace::default();
+        let view = FrameView::between(&self.decoder, &second, 0.5, pace)?;
+        let out = &mut self.floats[0];
+        best(budget, || {
+            for _ in 0..times {
+                for node in 0..self.reel.description().nodes.len() {
+                    if let Some(mesh) = view.mesh(node) {
+                        mesh.positions_into(&mut out[..3 * mesh.vertex_count()])?;
+                    }
+                }
+                black_box(&mut *out);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Seconds of the best pass; as many as fit into the budget, but a few at least.
+fn best(
+    budget: Duration,
+    mut pass: impl FnMut() -> Result<(), meshreel::Error>,
+) -> Result<f64, meshreel::Error> {
+    let begun = Instant::now();
+    let mut best = f64::INFINITY;
+    let mut passes = 0;
+    while passes < PASSES || begun.elapsed() < budget {
+        let begun = Instant::now();
+        pass()?;
+        best = best.min(begun.elapsed().as_secs_f64());
+        passes += 1;
+    }
+    Ok(best)
+}
+
+/// Seconds of each stage for all frames.
+struct Report {
+    frames: usize,
+    points: u64,
+    stages: Vec<(&'static str, f64)>,
+}
+
+impl Report {
+    fn raw_bytes(&self) -> u64 {
+        12 * self.points
+    }
+
+    fn per_second(&self, seconds: f64) -> (f64, f64) {
+        let seconds = seconds.max(1e-9);
+        (
+            self.raw_bytes() as f64 / 1e6 / seconds,
+            self.frames as f64 / seconds,
+        )
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let stages: Vec<Value> = (self.stages.iter())
+            .map(|(stage, seconds)| {
+                let (megabytes, frames) = self.per_second(*seconds);
+                json!({ "name": stage, "seconds": seconds, "mb_per_second": megabytes, "frames_per_second": frames })
+            })
+            .collect();
+        json!({ "file": name, "frames": self.frames, "raw_position_bytes": self.raw_bytes(), "stages": stages })
+    }
+
+    fn text(&self, name: &str) -> String {
+        let rows: Vec<Vec<String>> = (self.stages.iter())
+            .map(|(stage, seconds)| {
+                let (megabytes, frames) = self.per_second(*seconds);
+                let each = seconds * 1e3 / self.frames as f64;
+                vec![
+                    stage.to_string(),
+                    format!("{megabytes:.0}"),
+                    format!("{each:.3}"),
+                    format!("{frames:.0}"),
+                ]
+            })
+            .collect();
+        format!(
+            "{}: {} frames, {} of raw positions; one core, best of several passes\n\n{}",
+            one_line(name),
+            self.frames,
+            units::bytes(self.raw_bytes()),
+            table(
+                &["stage", "MB/s of raw positions", "ms per frame", "frames/s"],
+                &rows
+            )
+        )
+    }
+}

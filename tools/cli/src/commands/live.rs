@@ -1,0 +1,162 @@
+//! The live table of `meshreel play`: the heap as a bar, and of each file what is read and decoded, four times a second.
+
+use crate::output::{Output, one_line, table};
+use crate::units;
+use meshreel::{RegionState, Statistics};
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// How often it is drawn.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Cells of a bar.
+const CELLS: usize = 40;
+/// Most files.
+const ROWS: usize = 20;
+
+/// Draws over its own last picture. Without a terminal, or asked to be quiet, nothing.
+pub struct Live {
+    on: bool,
+    next: Duration,
+    /// Lines of the last picture.
+    lines: usize,
+}
+
+/// A file's name and number of frames.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    pub name: &'a str,
+    pub frames: usize,
+}
+
+impl Live {
+    /// A table that has not been drawn.
+    pub fn new(output: Output) -> Live {
+        let wanted = !output.flags.quiet && !output.flags.json;
+        Live {
+            on: wanted && std::io::stderr().is_terminal(),
+            next: Duration::ZERO,
+            lines: 0,
+        }
+    }
+
+    /// Whether it is time to draw.
+    pub fn is_due(&mut self, elapsed: Duration) -> bool {
+        let due = self.on && elapsed >= self.next;
+        if due {
+            self.next = elapsed + INTERVAL;
+        }
+        due
+    }
+
+    /// Draws. `name` gives what is known of stream number so and so.
+    pub fn draw<'a>(&mut self, statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) {
+        let text = picture(statistics, name);
+        self.clear();
+        self.lines = text.lines().count();
+        let _ = write!(std::io::stderr().lock(), "{text}");
+    }
+
+    /// Removes the picture.
+    pub fn clear(&mut self) {
+        if self.lines > 0 {
+            // Up, and to the end of the screen.
+            let _ = write!(std::io::stderr().lock(), "\x1b[{}A\x1b[J", self.lines);
+            self.lines = 0;
+        }
+    }
+}
+
+fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) -> String {
+    let mut text = format!(
+        "heap [{}] {} held, {} used of {}\n",
+        heap_bar(statistics),
+        units::bytes(statistics.heap_held),
+        units::bytes(statistics.heap_used),
+        units::bytes(statistics.heap_bytes),
+    );
+    let rows: Vec<Vec<String>> = (statistics.streams.iter().enumerate())
+        .take(ROWS)
+        .map(|(number, stream)| {
+            let Named { name, frames } = name(number);
+            vec![
+                one_line(name),
+                frames_bar(
+                    frames,
+                    &[
+                        (&stream.requested, '.'),
+                        (&stream.read, '-'),
+                        (&stream.decoded, '#'),
+                    ],
+                ),
+                stream.counters.missed.to_string(),
+                stream.counters.aborts.to_string(),
+                units::bytes(stream.counters.bytes_read),
+            ]
+        })
+        .collect();
+    text += &table(
+        &[
+            "file",
+            "<requested . read - decoded #",
+            "missed",
+            "aborts",
+            "read",
+        ],
+        &rows,
+    );
+    if statistics.streams.len() > ROWS {
+        text += &format!("and {} more\n", statistics.streams.len() - ROWS);
+    }
+    text
+}
+
+fn heap_bar(statistics: &Statistics) -> String {
+    let mut cells = [' '; CELLS];
+    for region in &statistics.regions {
+        let mark = match region.state {
+            RegionState::Free => continue,
+            RegionState::Held => '#',
+            RegionState::Spare => '-',
+        };
+        let cell = |at: u64| at as usize * CELLS / statistics.heap_bytes.max(1) as usize;
+        let last = cell(region.start + region.size.saturating_sub(1)).min(CELLS - 1);
+        for cell in &mut cells[cell(region.start).min(last)..=last] {
+            if *cell != '#' {
+                *cell = mark;
+            }
+        }
+    }
+    cells.iter().collect()
+}
+
+fn frames_bar(frames: usize, ranges: &[(&Vec<[u32; 2]>, char)]) -> String {
+    let mut cells = [' '; CELLS];
+    for (ranges, mark) in ranges {
+        for [first, last] in *ranges {
+            let cell = |frame: u32| (frame as usize * CELLS / frames.max(1)).min(CELLS - 1);
+            cells[cell(*first)..=cell(*last)].fill(*mark);
+        }
+    }
+    format!("[{}]", cells.iter().collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_of_nothing_and_of_something() {
+        let name = |_| Named {
+            name: "a\n.reel",
+            frames: 80,
+        };
+        let mut statistics = Statistics::default();
+        assert!(picture(&statistics, name).starts_with("heap ["));
+        statistics.streams.resize_with(ROWS + 2, Default::default);
+        statistics.streams[0].decoded.push([0, 39]);
+        statistics.streams[0].read.push([40, 900]);
+        let text = picture(&statistics, name);
+        assert!(text.contains("a .reel") && text.contains("and 2 more"));
+        assert!(text.contains(&format!("[{}{}]", "#".repeat(20), "-".repeat(20))));
+    }
+}

@@ -1,0 +1,603 @@
+//! `meshreel play`: playback in real time, without a picture, through the player that games use.
+
+use crate::cli::PlayArgs;
+use crate::commands::live::{Live, Named};
+use crate::output::{Class, Failure, Output, one_line, say, table};
+use crate::{counting, memory, units};
+use meshreel::record::Visibility;
+use meshreel::{
+    Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player,
+    Reel, Repeat, Shown, Statistics, Transform,
+};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Seconds of playing after which nothing may allocate any more.
+const WARM_UP: f64 = 1.0;
+/// Seconds that all files may take to open.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Without `--seconds`, what plays without end plays so long.
+const ENDLESS: f64 = 10.0;
+
+/// Runs the verb.
+pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
+    check_arguments(arguments)?;
+    let plain = match arguments.check {
+        true => Some(plain(&arguments.files)?),
+        false => None,
+    };
+    let watch = memory::Watch::start();
+    let mut session = Session::open(arguments, plain)?;
+    session.play(arguments, output);
+    let report = session.end(arguments, watch.stop());
+    for line in &report.incidents {
+        say(&format!("error: {}", one_line(line)));
+    }
+    output.result(&report.json(), true, || report.text(arguments))?;
+    let well = report.incidents.is_empty() && report.wrong_frames == 0;
+    Ok(ExitCode::from(u8::from(!well)))
+}
+
+fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
+    let positive = |value: f64, name: &str| match value.is_finite() && value > 0.0 {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{name} must be greater than 0"))),
+    };
+    positive(arguments.fps, "--fps")?;
+    positive(arguments.seconds.unwrap_or(1.0), "--seconds")?;
+    positive(arguments.seek_every.unwrap_or(1.0), "--seek-every")?;
+    if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > 86_400.0 {
+        return Err(Failure::usage("at most 10000 frames per second and a day"));
+    }
+    if !arguments.rate.is_finite() {
+        return Err(Failure::usage("--rate must be a number"));
+    }
+    Ok(())
+}
+
+/// What a plain decode of every frame of a file gives, as a number per frame.
+type Plain = Vec<u64>;
+
+fn plain(files: &[PathBuf]) -> Result<Vec<Plain>, Failure> {
+    let of_file = |path: &PathBuf| {
+        let reel = Reel::open(path, &Limits::default())?;
+        let mut decoder = FrameDecoder::new(&reel)?;
+        (0..reel.frame_count())
+            .map(|frame| {
+                decoder.decode(frame)?;
+                let transform = |node| decoder.transform(node);
+                Ok(digest(
+                    &reel,
+                    |n| decoder.visible(n),
+                    transform,
+                    |m| decoder.mesh(m),
+                ))
+            })
+            .collect::<Result<Plain, Failure>>()
+    };
+    files.iter().map(of_file).collect()
+}
+
+/// Everything that a frame shows, as a number.
+fn digest<'a>(
+    reel: &Reel,
+    visible: impl Fn(usize) -> bool,
+    transform: impl Fn(usize) -> Transform,
+    mesh: impl Fn(usize) -> MeshView<'a>,
+) -> u64 {
+    let mut digest = Digest([1, 2, 3, 4]);
+    for (node, record) in reel.description().nodes.iter().enumerate() {
+        if record.visibility == Visibility::Animated {
+            digest.add(&[u32::from(visible(node))], |v| v);
+        }
+        if record.animated {
+            let Transform {
+                rotation,
+                translation,
+                scale,
+            } = transform(node);
+            digest.add(&rotation, f32::to_bits);
+            digest.add(&translation, f32::to_bits);
+            digest.add(&scale, f32::to_bits);
+        }
+    }
+    for (m, record) in reel.description().meshes.iter().enumerate() {
+        let mesh = mesh(m);
+        digest.add(mesh.indices(), |v| v);
+        for range in mesh.materials() {
+            digest.add(&[range.first, range.count], |v| v);
+        }
+        for stream in 0..record.streams.len() {
+            match mesh.levels(stream) {
+                Levels::U8(levels) => digest.add(levels, u32::from),
+                Levels::U16(levels) => digest.add(levels, u32::from),
+                Levels::U32(levels) => digest.add(levels, |v| v),
+            }
+        }
+    }
+    digest.0.iter().fold(0, |all, lane| mix(all, *lane))
+}
+
+/// Four numbers that go on at the same time.
+struct Digest([u64; 4]);
+
+impl Digest {
+    fn add<T: Copy>(&mut self, values: &[T], bits: impl Fn(T) -> u32) {
+        let (fours, rest) = values.as_chunks::<4>();
+        for four in fours {
+            for (lane, value) in self.0.iter_mut().zip(four) {
+                *lane = mix(*lane, u64::from(bits(*value)));
+            }
+        }
+        for (lane, value) in self.0.iter_mut().zip(rest) {
+            *lane = mix(*lane, u64::from(bits(*value)));
+        }
+        self.0[0] = mix(self.0[0], values.len() as u64);
+    }
+}
+
+fn mix(digest: u64, value: u64) -> u64 {
+    (digest.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// One run.
+struct Session {
+    player: Player,
+    files: Vec<FileId>,
+    names: Vec<String>,
+    /// Instances with the number of their file.
+    instances: Vec<(usize, InstanceId)>,
+    plain: Option<Vec<Plain>>,
+    statistics: Statistics,
+    tick_ms: Vec<f64>,
+    incidents: Vec<String>,
+    allocations: Option<u64>,
+    checked: u64,
+    wrong: u64,
+    /// Frames handed out that should have been others.
+    late: u64,
+    seconds: f64,
+}
+
+impl Session {
+    /// Opens all files and makes their instances, none of which plays yet.
+    fn open(arguments: &PlayArgs, plain: Option<Vec<Plain>>) -> Result<Session, Failure> {
+        let mut options = Options {
+            heap: usize::try_from(arguments.heap.0).unwrap_or(usize::MAX),
+            resident: arguments.resident.0,
+            ..Options::default()
+        };
+        if let Some(threads) = arguments.threads {
+            options.threads = threads;
+        }
+        let mut player = Player::new(options);
+        let files: Vec<FileId> = arguments
+            .files
+            .iter()
+            .map(|path| player.open(path))
+            .collect();
+        let begun = Instant::now();
+        let mut opened = 0;
+        while opened < files.len() {
+            player.tick(0.0);
+            while let Some(event) = player.next_event() {
+                match event {
+                    Event::Opened(_) => opened += 1,
+                    Event::OpenFailed(_, error) => return Err(error.into()),
+                    _ => {}
+                }
+            }
+            if begun.elapsed() > PATIENCE {
+                let what = format!("not open after {} s", PATIENCE.as_secs());
+                return Err(Failure::new(Class::Io, what, None));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut instances = Vec::new();
+        for copy in 0..arguments.copies {
+            for (number, file) in files.iter().enumerate() {
+                let Some(instance) = player.instance(*file) else {
+                    continue;
+                };
+                instances.push((number, instance));
+                let frames = player.reel(*file).map_or(0, Reel::frame_count);
+                // Copies are at different places.
+                let part = f64::from(copy) / f64::from(arguments.copies);
+                if copy > 0 {
+                    let start = (frames as f64 * part) as usize;
+                    let at = player.reel(*file).map_or(0.0, |reel| match frames {
+                        0 => 0.0,
+                        _ => reel.time(start) - reel.time(0),
+                    });
+                    player.command(instance, Command::StartAt(at));
+                }
+            }
+        }
+        Ok(Session {
+            player,
+            names: arguments
+                .files
+                .iter()
+                .map(|f| f.display().to_string())
+                .collect(),
+            files,
+            instances,
+            plain,
+            statistics: Statistics::default(),
+            tick_ms: Vec::new(),
+            incidents: Vec::new(),
+            allocations: None,
+            checked: 0,
+            wrong: 0,
+            late: 0,
+            seconds: 0.0,
+        })
+    }
+
+    fn duration(&self, file: usize) -> f64 {
+        let reel = self.player.reel(self.files[file]);
+        let last = reel.filter(|reel| reel.frame_count() > 0);
+        last.map_or(0.0, |reel| reel.time(reel.frame_count() - 1) - reel.time(0))
+    }
+
+    /// Plays in real time, to the end of what does not repeat, or as long as was asked for.
+    fn play(&mut self, arguments: &PlayArgs, output: Output) {
+        for &(_, instance) in &self.instances {
+            let repeat = if arguments.repeat {
+                Repeat::Loop
+            } else {
+                Repeat::Once
+            };
+            self.player.command(instance, Command::Rate(arguments.rate));
+            self.player.command(instance, Command::Repeat(repeat));
+            self.player.command(instance, Command::Play);
+        }
+        let longest = (0..self.files.len())
+            .map(|f| self.duration(f))
+            .fold(0.0, f64::max);
+        let once = longest / arguments.rate.abs();
+        let endless = arguments.repeat || arguments.seek_every.is_some() || !once.is_finite();
+        let seconds = arguments
+            .seconds
+            .unwrap_or(if endless { ENDLESS } else { once + 0.25 });
+        let ticks = (seconds * arguments.fps).ceil().max(1.0) as u64;
+        let warm = ((WARM_UP * arguments.fps) as u64).min(ticks / 2);
+        self.tick_ms.reserve(ticks as usize);
+        let dt = 1.0 / arguments.fps;
+        let mut live = Live::new(output);
+        let mut seeks = Seeks::new(arguments.seek_every);
+        let begun = Instant::now();
+        for tick in 0..ticks {
+            let due = Duration::from_secs_f64(tick as f64 * dt);
+            std::thread::sleep(due.saturating_sub(begun.elapsed()));
+            if tick == warm {
+                counting::start();
+            }
+            if seeks.due(tick as f64 * dt) {
+                for i in 0..self.instances.len() {
+                    let (file, instance) = self.instances[i];
+                    let at = seeks.next() * self.duration(file);
+                    self.player.command(instance, Command::GoTo(at));
+                    self.player.command(instance, Command::Play);
+                }
+            }
+            self.tick(dt);
+            if live.is_due(begun.elapsed()) {
+                counting::uncounted(|| self.draw(&mut live));
+            }
+            if !endless && self.ended() {
+                break;
+            }
+        }
+        self.allocations = Some(counting::stop());
+        live.clear();
+        self.seconds = begun.elapsed().as_secs_f64();
+    }
+
+    fn ended(&self) -> bool {
+        let ended = |&(_, instance): &(usize, InstanceId)| {
+            self.player
+                .clock(instance)
+                .is_none_or(|clock| clock.ended())
+        };
+        self.instances.iter().all(ended)
+    }
+
+    fn tick(&mut self, dt: f64) {
+        let begun = Instant::now();
+        self.player.tick(dt);
+        let mut busy = begun.elapsed();
+        for i in 0..self.instances.len() {
+            let (file, instance) = self.instances[i];
+            let begun = Instant::now();
+            let frame = self.player.frame(instance);
+            busy += begun.elapsed();
+            if let Some(frame) = frame {
+                self.late += u64::from(frame.is_late());
+                self.check(file, &frame);
+            }
+        }
+        self.tick_ms.push(busy.as_secs_f64() * 1e3);
+        while let Some(event) = self.player.next_event() {
+            counting::uncounted(|| {
+                let line = match event {
+                    Event::OpenFailed(_, error) | Event::Damaged(_, error) => error.to_string(),
+                    Event::ReadFailed(file, error) => format!("{}: {error}", self.name(file)),
+                    _ => return,
+                };
+                self.incidents.push(line);
+            });
+        }
+    }
+
+    fn name(&self, file: FileId) -> &str {
+        let number = self.files.iter().position(|f| *f == file);
+        number.map_or("", |number| &self.names[number])
+    }
+
+    fn check(&mut self, file: usize, shown: &Shown) {
+        let Some(plain) = &self.plain else { return };
+        let pair = shown.pair();
+        for (number, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
+            let transform = |node| still.transform(node);
+            let is = digest(
+                shown.reel(),
+                |n| still.visible(n),
+                transform,
+                |m| still.mesh(m),
+            );
+            self.checked += 1;
+            self.wrong += u64::from(plain[file].get(number as usize) != Some(&is));
+            if pair.first == pair.second {
+                break;
+            }
+        }
+    }
+
+    fn end(mut self, arguments: &PlayArgs, peak_anon_bytes: Option<u64>) -> Report {
+        self.player.statistics(&mut self.statistics);
+        let counts = self
+            .instances
+            .iter()
+            .filter_map(|i| self.player.late_ticks(i.1));
+        let (missed, waited) = counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let streams = &self.statistics.streams;
+        let streams = self.files.iter().zip(&self.names).map(|(file, name)| {
+            let found = streams.iter().find(|s| s.file == Some(*file));
+            let counters = found.map(|s| s.counters).unwrap_or_default();
+            StreamReport {
+                name: name.clone(),
+                missed: counters.missed,
+                seek_wait_ticks: counters.seek_wait_ticks,
+                aborts: counters.aborts,
+                reads: counters.reads,
+                bytes_read: counters.bytes_read,
+                frames_decoded: counters.frames_decoded,
+                resident: found.is_some_and(|s| s.resident),
+            }
+        });
+        Report {
+            ticks: self.tick_ms.len() as u64,
+            instances: self.instances.len(),
+            seconds: self.seconds,
+            missed_frames: missed,
+            seek_wait_ticks: waited,
+            heap_bytes: self.statistics.heap_bytes,
+            heap_peak_bytes: self.statistics.heap.peak_bytes,
+            heap_failures: self.statistics.heap.failures,
+            peak_anon_bytes,
+            allocations_after_warmup: self.allocations.unwrap_or(0),
+            tick_ms: percentiles(&mut self.tick_ms),
+            checked_frames: arguments.check.then_some(self.checked),
+            wrong_frames: self.wrong,
+            streams: streams.collect(),
+            incidents: self.incidents,
+        }
+    }
+
+    fn draw(&mut self, live: &mut Live) {
+        self.player.statistics(&mut self.statistics);
+        let file = |stream: usize| {
+            let file = self.statistics.streams.get(stream)?.file?;
+            let number = self.files.iter().position(|f| *f == file)?;
+            Some(Named {
+                name: &self.names[number],
+                frames: self.player.reel(file).map_or(0, Reel::frame_count),
+            })
+        };
+        let none = Named {
+            name: "",
+            frames: 0,
+        };
+        live.draw(&self.statistics, |stream| file(stream).unwrap_or(none));
+    }
+}
+
+/// When and where to jump: the same in every run.
+struct Seeks {
+    every: Option<f64>,
+    next: f64,
+    state: u64,
+}
+
+impl Seeks {
+    fn new(every: Option<f64>) -> Seeks {
+        Seeks {
+            every,
+            next: every.unwrap_or(0.0),
+            state: 1,
+        }
+    }
+
+    fn due(&mut self, now: f64) -> bool {
+        let Some(every) = self.every.filter(|_| now >= self.next) else {
+            return false;
+        };
+        self.next += every;
+        true
+    }
+
+    /// A part of the whole.
+    fn next(&mut self) -> f64 {
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.state >> 40) as f64 / (1u64 << 24) as f64
+    }
+}
+
+/// Half, nearly all, and the worst, in milliseconds.
+fn percentiles(values: &mut [f64]) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    let at = |part: f64| {
+        let place = (values.len() as f64 * part).ceil() as usize;
+        values
+            .get(place.clamp(1, values.len().max(1)) - 1)
+            .copied()
+            .unwrap_or(0.0)
+    };
+    [at(0.5), at(0.99), at(1.0)]
+}
+
+/// How it went.
+struct Report {
+    ticks: u64,
+    instances: usize,
+    seconds: f64,
+    missed_frames: u64,
+    seek_wait_ticks: u64,
+    heap_bytes: u64,
+    heap_peak_bytes: u64,
+    heap_failures: u64,
+    peak_anon_bytes: Option<u64>,
+    allocations_after_warmup: u64,
+    tick_ms: [f64; 3],
+    checked_frames: Option<u64>,
+    wrong_frames: u64,
+    streams: Vec<StreamReport>,
+    incidents: Vec<String>,
+}
+
+struct StreamReport {
+    name: String,
+    missed: u64,
+    seek_wait_ticks: u64,
+    aborts: u64,
+    reads: u64,
+    bytes_read: u64,
+    frames_decoded: u64,
+    resident: bool,
+}
+
+impl Report {
+    fn bytes_read(&self) -> u64 {
+        self.streams.iter().map(|s| s.bytes_read).sum()
+    }
+
+    fn json(&self) -> Value {
+        let [p50, p99, max] = self.tick_ms;
+        let streams: Vec<Value> = (self.streams.iter())
+            .map(|s| {
+                json!({
+                    "name": s.name, "missed": s.missed, "seek_wait_ticks": s.seek_wait_ticks, "aborts": s.aborts,
+                    "reads": s.reads, "bytes_read": s.bytes_read, "frames_decoded": s.frames_decoded,
+                    "resident": s.resident,
+                })
+            })
+            .collect();
+        json!({
+            "ticks": self.ticks, "instances": self.instances, "seconds": self.seconds,
+            "missed_frames": self.missed_frames, "seek_wait_ticks": self.seek_wait_ticks,
+            "bytes_read": self.bytes_read(), "heap_bytes": self.heap_bytes,
+            "heap_peak_bytes": self.heap_peak_bytes, "heap_failures": self.heap_failures,
+            "peak_anon_bytes": self.peak_anon_bytes,
+            "allocations_after_warmup": self.allocations_after_warmup,
+            "tick_ms": { "p50": p50, "p99": p99, "max": max },
+            "checked_frames": self.checked_frames, "wrong_frames": self.wrong_frames,
+            "streams": streams, "errors": self.incidents,
+        })
+    }
+
+    fn text(&self, arguments: &PlayArgs) -> String {
+        let rows: Vec<Vec<String>> = (self.streams.iter())
+            .map(|s| {
+                vec![
+                    one_line(&s.name),
+                    s.missed.to_string(),
+                    s.seek_wait_ticks.to_string(),
+                    s.aborts.to_string(),
+                    s.reads.to_string(),
+                    units::bytes(s.bytes_read),
+                    s.frames_decoded.to_string(),
+                    if s.resident {
+                        "memory".into()
+                    } else {
+                        "disk".into()
+                    },
+                ]
+            })
+            .collect();
+        let header = [
+            "file",
+            "missed",
+            "waited",
+            "aborts",
+            "reads",
+            "read",
+            "decoded",
+            "<played from",
+        ];
+        let mut text = table(&header, &rows);
+        let [p50, p99, max] = self.tick_ms;
+        text += &format!(
+            "\n{} ticks in {:.1} s at {} per second, {} instances: {} frames missed, {} ticks waited after starts and seeks\n",
+            self.ticks,
+            self.seconds,
+            arguments.fps,
+            self.instances,
+            self.missed_frames,
+            self.seek_wait_ticks
+        );
+        text += &format!(
+            "tick: {p50:.3} ms in half of all cases, {p99:.3} in 99 of 100, {max:.3} at worst; {} allocations after warm-up\n",
+            self.allocations_after_warmup
+        );
+        text += &format!(
+            "heap: {} of {} at most\n",
+            units::bytes(self.heap_peak_bytes),
+            units::bytes(self.heap_bytes)
+        );
+        if let Some(checked) = self.checked_frames {
+            text += &format!(
+                "{checked} frames compared with a plain decode, {} differ\n",
+                self.wrong_frames
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_few() {
+        assert_eq!(percentiles(&mut []), [0.0; 3]);
+        assert_eq!(percentiles(&mut [2.0]), [2.0; 3]);
+        let mut hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert_eq!(percentiles(&mut hundred), [50.0, 99.0, 100.0]);
+    }
+
+    #[test]
+    fn seeks_come_when_they_are_due() {
+        let mut seeks = Seeks::new(Some(0.5));
+        let due: Vec<bool> = (0..5).map(|i| seeks.due(f64::from(i) * 0.3)).collect();
+        assert_eq!(due, [false, false, true, false, true]);
+        assert!((0..100).all(|_| (0.0..1.0).contains(&seeks.next())));
+        assert!(!Seeks::new(None).due(1e9));
+    }
+}
