@@ -4,4 +4,5 @@ mod common;
 mod demo;
 mod files;
 mod info;
+mod play;
 mod usage;

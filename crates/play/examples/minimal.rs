@@ -1,0 +1,21 @@
+//! The least a game does to play a file: `cargo run --example minimal cloth.reel`.
+
+use meshreel::{Command, Options, Player};
+
+fn main() {
+    play(std::env::args().nth(1).expect("name a .reel file"), 120);
+}
+
+pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
+    let mut player = Player::new(Options::default());
+    let file = player.open(path);
+    let cloth = player.instance(file).expect("it is not closed");
+    player.command(cloth, Command::Play);
+    for _ in 0..frames {
+        player.tick(1.0 / 60.0);
+        if let Some(shown) = player.frame(cloth) {
+            println!("frame {:?}", shown.view().pair()); // Here it is drawn.
+        }
+        std::thread::sleep(std::time::Duration::from_millis(16));
+    }
+}

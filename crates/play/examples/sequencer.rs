@@ -1,0 +1,130 @@
+//! A small scene: three towers fall one after the other and leave their ruins, a flag flies until somebody takes it down.
+//! `cargo run --example sequencer tower.reel flag.reel`
+//!
+//! The sequencer says what happens when; instances are made when a clip begins to stream and removed when it is over,
+//! so that nothing is kept of what has fallen.
+
+use meshreel::sequencer::{Action, Clip, End, Leave, Sequencer, Start, What, stagger};
+use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
+use std::path::Path;
+
+/// What the game calls the mesh of a ruin, and the moment at which the flag is taken down.
+const RUIN: u32 = 7;
+const FLAG_DOWN: u32 = 1;
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let mut file = |name: &str| {
+        arguments
+            .next()
+            .unwrap_or_else(|| panic!("name the {name}'s .reel"))
+    };
+    for line in play(file("tower"), file("flag"), 1.0 / 60.0)? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Plays the scene; what happened, line by line.
+pub fn play(
+    tower: impl AsRef<Path>,
+    flag: impl AsRef<Path>,
+    dt: f64,
+) -> Result<Vec<String>, Error> {
+    let mut player = Player::new(Options::default());
+    let files = [player.open(tower), player.open(flag)];
+    let [tower, flag] = timelines(&mut player, files)?;
+    let mut scene = Sequencer::new(clips(&tower, &flag))?;
+    let mut instances: Vec<Option<InstanceId>> = vec![None; scene.len()];
+    let mut actions = Vec::with_capacity(64);
+    let mut lines = Vec::new();
+    let end = 1.0 + 3.0 * (0.25 + tower.duration());
+    while scene.time() < end {
+        let before = scene.time();
+        scene.tick(dt, |action| actions.push(action));
+        for action in actions.drain(..) {
+            let clip = scene.clip(action.clip);
+            obey(
+                &mut player,
+                files,
+                clip,
+                &action,
+                &mut instances[action.clip],
+            );
+            lines.push(format!(
+                "{:6.3} s  {}: {}",
+                action.at,
+                clip.name,
+                tell(clip, action.what)
+            ));
+        }
+        if before < 1.0 && scene.time() >= 1.0 {
+            scene.signal(FLAG_DOWN);
+        }
+        player.tick(dt);
+        // Here every instance that is left is drawn, and the ruins: `scene.shown(clip)`.
+    }
+    Ok(lines)
+}
+
+fn clips(tower: &Timeline, flag: &Timeline) -> Vec<Clip> {
+    let fall = |number: usize| Clip {
+        end: End::Mesh(RUIN),
+        ..Clip::new(format!("tower {number}"), 0, tower)
+    };
+    let mut clips: Vec<Clip> = (1..=3).map(fall).collect();
+    // All at once would be a hitch.
+    stagger(&mut clips, 0.25);
+    clips.push(Clip {
+        start: Start::At(0.0),
+        plays: 0,
+        leave: Some(Leave::AtSeam(FLAG_DOWN)),
+        ..Clip::new("flag", 1, flag)
+    });
+    clips
+}
+
+/// Creates, commands or deletes the instance of a clip.
+fn obey(
+    player: &mut Player,
+    files: [FileId; 2],
+    clip: &Clip,
+    action: &Action,
+    instance: &mut Option<InstanceId>,
+) {
+    let created = *instance.get_or_insert_with(|| {
+        let file = files[clip.cache as usize];
+        player.instance(file).expect("the files stay open")
+    });
+    for command in action.commands(clip) {
+        player.command(created, command);
+    }
+    let over = matches!(action.what, What::End | What::Remove) && clip.end != End::Hold;
+    if over && let Some(instance) = instance.take() {
+        player.remove(instance);
+    }
+}
+
+fn tell(clip: &Clip, what: What) -> String {
+    match (what, clip.end) {
+        (What::End, End::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
+        (What::End, _) => "over".into(),
+        (what, _) => format!("{what:?}"),
+    }
+}
+
+/// Waits until both files are open: the sequencer wants to know how long they are.
+fn timelines(player: &mut Player, files: [FileId; 2]) -> Result<[Timeline; 2], Error> {
+    loop {
+        player.tick(0.0);
+        while let Some(event) = player.next_event() {
+            if let Event::OpenFailed(_, error) = event {
+                return Err(error);
+            }
+        }
+        if let [Some(a), Some(b)] = files.map(|file| player.reel(file).map(Timeline::of)) {
+            return Ok([a, b]);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}

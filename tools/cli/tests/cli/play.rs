@@ -1,0 +1,147 @@
+//! Playing and measuring: what is printed, and that what is shown is what is in the file.
+
+use crate::common::{bundled, run_line};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn compiled(directory: &Path, name: &str, options: &str) -> PathBuf {
+    let (source, reel) = (bundled(name), directory.join(name).with_extension("reel"));
+    let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+    run_line(
+        &format!("compile $IN -o $OUT --quiet --effort 1 {options}"),
+        &paths,
+    )
+    .expect(0);
+    reel
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value[key]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{key} in {value}"))
+}
+
+/// Keys that others rely on, and what must hold on any machine.
+fn check(json: &Value, files: usize) {
+    for key in [
+        "ticks",
+        "missed_frames",
+        "seek_wait_ticks",
+        "bytes_read",
+        "heap_peak_bytes",
+        "allocations_after_warmup",
+    ] {
+        number(json, key);
+    }
+    for key in ["p50", "p99", "max"] {
+        assert!(json["tick_ms"][key].is_number(), "{json}");
+    }
+    let streams = json["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), files);
+    for stream in streams {
+        assert!(stream["name"].is_string());
+        (number(stream, "missed"), number(stream, "aborts"));
+    }
+    assert!(number(json, "heap_peak_bytes") <= number(json, "heap_bytes"));
+    assert!(number(json, "checked_frames") > 0);
+    assert_eq!(
+        (number(json, "wrong_frames"), &json["errors"]),
+        (0, &Value::Array(Vec::new()))
+    );
+}
+
+#[test]
+fn every_way_of_playing_shows_what_is_in_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "");
+    let fluid = compiled(directory.path(), "e_metaballs.abc", "--block lz4hc");
+    let paths = [("$A", flag.as_path()), ("$B", fluid.as_path())];
+    for options in [
+        "",
+        "--rate -1",
+        "--rate 0.37 --resident 0",
+        "--loop --resident 0",
+        "--seek-every 0.3 --resident 0",
+        "--copies 5 --loop --rate -2 --heap 32MiB",
+    ] {
+        let line = format!("play $A $B --json --check --seconds 1 {options}");
+        check(&run_line(&line, &paths).expect(0).json(), 2);
+    }
+    let text = run_line("play $A --seconds 0.2 --fps 30", &paths)
+        .expect(0)
+        .stdout;
+    assert!(
+        text.contains("frames missed") && text.contains("a_flag_wind.reel"),
+        "{text}"
+    );
+    assert_eq!(
+        run_line("play $A --seconds 0.1 --quiet", &paths)
+            .expect(0)
+            .stdout,
+        ""
+    );
+}
+
+#[test]
+fn playing_what_cannot_be_played() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let broken = directory.path().join("broken.reel");
+    let paths = [("$A", flag.as_path()), ("$B", broken.as_path())];
+    let missing = run_line("play $A $B --json", &paths).expect(1);
+    assert_eq!(missing.json()["error"]["class"], "io");
+    std::fs::write(&broken, &std::fs::read(&flag).unwrap()[..500]).unwrap();
+    let cut = run_line("play $A $B", &paths).expect(1);
+    assert!(cut.error_line().contains("broken.reel"), "{}", cut.stderr);
+    run_line("bench $B", &paths).expect(1);
+    for line in [
+        "play",
+        "play $A --fps 0",
+        "play $A --seconds -1",
+        "play $A --seconds nan",
+        "play $A --rate inf",
+        "play $A --copies 0",
+        "play $A --seek-every 0",
+        "play $A --heap lots",
+        "bench",
+        "bench $A $A",
+    ] {
+        run_line(line, &paths).expect(2);
+    }
+}
+
+#[test]
+fn a_damaged_frame_is_told_and_not_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let mut bytes = std::fs::read(&flag).unwrap();
+    // In the frames, which follow the static data.
+    let at = bytes.len() * 3 / 4;
+    bytes[at] ^= 0x10;
+    std::fs::write(&flag, bytes).unwrap();
+    let paths = [("$A", flag.as_path())];
+    let run = run_line("play $A --seconds 1 --json", &paths).expect(1);
+    assert!(
+        run.error_line().contains("a_flag_wind.reel"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.json()["errors"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn bench_measures_every_stage() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let paths = [("$A", flag.as_path())];
+    let json = run_line("bench $A --json --seconds 0.01", &paths)
+        .expect(0)
+        .json();
+    let stages = json["stages"].as_array().unwrap();
+    assert!(stages.len() >= 6);
+    for stage in stages {
+        assert!(stage["mb_per_second"].as_f64().unwrap() > 0.0, "{stage}");
+    }
+    let text = run_line("bench $A --seconds 0.01", &paths).expect(0).stdout;
+    assert!(text.contains("memcpy") && text.contains("plain block decompression"));
+}
