@@ -280,7 +280,9 @@ mod tests {
     fn golden() {
         assert_eq!(encode(&[]), []);
         assert_eq!(encode(&[(false, 0); 5000]), []);
-        let bits: Vec<_> = (0..40u8).map(|i| (i.wrapping_mul(i) % 7 == 2, i % 2)).collect();
+        let bits: Vec<_> = (0..40u8)
+            .map(|i| (i.wrapping_mul(i) % 7 == 2, i % 2))
+            .collect();
         assert_eq!(encode(&bits), [25, 230, 49, 117, 80]);
     }
 
