@@ -1,3 +1,5 @@
+//! Tests of the clock: any commands and ticks, and the same for any partition of time.
+
 use super::*;
 use crate::timeline::PER_SECOND;
 use proptest::prelude::*;

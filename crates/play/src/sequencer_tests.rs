@@ -1,3 +1,5 @@
+//! Tests of the sequencer: any ticks give the same, and what is left when a clip ends.
+
 use super::*;
 use crate::clock::Clock;
 use proptest::prelude::*;

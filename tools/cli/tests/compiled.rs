@@ -324,6 +324,54 @@ fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
     }
 }
 
+/// They are kept in 255ths of the file's box: never too small, and not much too large.
+#[test]
+fn boxes_hold_what_is_shown() {
+    let frames = 9;
+    let away = (0..frames).map(|i| vec![shift(i as f64 * 3.7)]).collect();
+    let nodes = vec![
+        moved(
+            node("/a", None, Some(0)),
+            Channel::in_memory(rate(24.0), away),
+        ),
+        node("/b", None, Some(1)),
+    ];
+    let meshes = vec![
+        waving("/a", 5, rate(24.0), frames),
+        waving("/b", 8, rate(24.0), frames),
+    ];
+    let reel = compiled(&scene(nodes, meshes), &Options::default());
+    let all = reel.reader().header().bounds;
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).unwrap();
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for (n, record) in reel.description().nodes.iter().enumerate() {
+            let Some(mesh) = record.mesh else {
+                continue;
+            };
+            let mesh = decoder.mesh(mesh as usize);
+            let mut positions = vec![0.0; 3 * mesh.vertex_count()];
+            mesh.positions_into(&mut positions).unwrap();
+            let world = decoder.world(n);
+            for p in positions.as_chunks::<3>().0 {
+                let [x, y, z] = p.map(f64::from);
+                for (k, row) in world.iter().enumerate() {
+                    let side = row[0] * x + row[1] * y + row[2] * z + row[3];
+                    low[k] = low[k].min(side);
+                    high[k] = high[k].max(side);
+                }
+            }
+        }
+        let bounds = reel.frame_bounds(frame).map(f64::from);
+        for k in 0..3 {
+            let grain = f64::from(all[k + 3] - all[k]) / 254.0;
+            assert!(bounds[k] <= low[k] && low[k] - bounds[k] < grain);
+            assert!(bounds[k + 3] >= high[k] && bounds[k + 3] - high[k] < grain);
+        }
+    }
+}
+
 /// Nor on the memory that is given.
 #[test]
 fn bytes_do_not_depend_on_threads() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::block::Format;
+use meshreel_format::EMPTY_BOUNDS;
 use sample::{rich, small};
 use serde_json::Value;
 
@@ -107,6 +108,11 @@ fn a_decoder_made_from_the_document_agrees() {
         for (f, shown) in shown.iter().enumerate() {
             decoder.decode(f).unwrap();
             assert_eq!(shown["time"].as_f64(), Some(reel.time(f)));
+            let bounds = reel.frame_bounds(f).map(f64::from);
+            match &shown["box"] {
+                Value::Null => assert_eq!(reel.frame_bounds(f), EMPTY_BOUNDS),
+                shown => assert_near(&numbers(shown), &bounds, 1e-12),
+            }
             compare(&decoder, shown);
         }
     }

@@ -13,9 +13,19 @@ use meshreel_codec::record::{
 use meshreel_codec::stream::{References, Spatial, encode_between, encode_index};
 use meshreel_codec::transform::{self, Transform};
 use meshreel_codec::{index, word::Word};
-use meshreel_format::{Summary, Writer};
+use meshreel_format::{EMPTY_BOUNDS, Summary, Writer};
 
 const BOX: [f32; 6] = [-1.0, -1.0, 0.0, 1.0, 1.0, 2.0];
+
+/// Boxes of every kind: all, nothing, and parts of it that no 255th fits.
+fn bounds(frame: usize) -> [f32; 6] {
+    let part = 1.0 / (frame + 1) as f32;
+    match frame % 3 {
+        0 => BOX,
+        1 => EMPTY_BOUNDS,
+        _ => BOX.map(|side| side * part),
+    }
+}
 
 /// A file in the making: blocks by name, for the example, and the container.
 struct File {
@@ -49,13 +59,13 @@ impl File {
             .unwrap()
     }
 
-    fn frame(&mut self, time: f64, kind: FrameKind, content: &[u8]) {
+    fn frame(&mut self, time: f64, kind: FrameKind, bounds: [f32; 6], content: &[u8]) {
         let (name, kind) = match kind {
             FrameKind::Index => ("an index frame", kind::INDEX),
             FrameKind::Between => ("a between frame", kind::BETWEEN),
         };
         self.chunk(name, kind, content);
-        self.writer.add_frame(time, BOX).unwrap();
+        self.writer.add_frame(time, bounds).unwrap();
     }
 
     fn finish(self) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
@@ -265,7 +275,7 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
         let previous = (kinds[f] == FrameKind::Between).then_some(&previous[..]);
         transform::encode(&[turned(f)], previous, &mut bytes);
         positions.frame(f, &kinds, &table, &mut bytes);
-        file.frame(f as f64 / 24.0, kinds[f], &bytes);
+        file.frame(f as f64 / 24.0, kinds[f], BOX, &bytes);
     }
     let node = NodeRecord {
         animated: true,
@@ -442,7 +452,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
                 Stream { record, frames }.base(&table, &mut bytes);
             }
         }
-        file.frame(f as f64 * 0.04 - 0.5, kinds[f], &bytes);
+        file.frame(f as f64 * 0.04 - 0.5, kinds[f], bounds(f), &bytes);
     }
 
     let animated = |mut node: NodeRecord| {
