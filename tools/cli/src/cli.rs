@@ -280,7 +280,7 @@ pub struct PlayArgs {
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     pub heap: Size,
     /// Files that take no more when decoded are played from memory; 0 for none
-    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = Size::or_none)]
     pub resident: Size,
     /// Instances of each file, each at another place
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -133,6 +133,16 @@ impl FromStr for Size {
     }
 }
 
+impl Size {
+    /// A size, or 0 for nothing at all.
+    pub fn or_none(text: &str) -> Result<Size, String> {
+        match text.trim() {
+            "0" => Ok(Size(0)),
+            text => text.parse(),
+        }
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}B", self.0)
@@ -299,6 +309,10 @@ mod tests {
         assert_eq!("128MiB".parse(), Ok(Size(128 << 20)));
         assert_eq!("1.5g".parse(), Ok(Size(1_500_000_000)));
         assert_eq!("77".parse(), Ok(Size(77)));
+        assert_eq!(
+            (Size::or_none("0"), Size::or_none("1k")),
+            (Ok(Size(0)), Ok(Size(1000)))
+        );
         assert_eq!("1/4096".parse(), Ok(Ratio(1.0 / 4096.0)));
         assert_eq!("0.001".parse(), Ok(Ratio(0.001)));
         assert_eq!("10:20".parse(), Ok(Range::Frames(10, 20)));
