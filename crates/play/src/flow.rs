@@ -29,10 +29,9 @@ const GAP: u64 = 64 << 10;
 const SLIDE: usize = 256 << 10;
 /// Microseconds until something counts as wanted now.
 const NOW: u64 = 50_000;
-/// Frames that are given up for one allocation.
+/// Frames that are given up for one allocation, and in one tick.
 const STEALS: usize = 16;
-/// Searches for room in a tick.
-const EFFORTS: usize = 64;
+const TICK_STEALS: usize = 64;
 /// Units that are started in a tick.
 const LAUNCHES: usize = 256;
 /// Microseconds after the first failure; doubles up to the last.
@@ -77,8 +76,10 @@ pub(crate) struct Flow {
     pub in_flight: u32,
     next_token: u64,
     slid: bool,
-    /// Searches for room in this tick.
-    efforts: usize,
+    /// So many words found no room in this tick.
+    refused: usize,
+    /// Frames that may still be given up in this tick.
+    steals: usize,
     scratch_words: usize,
     /// Per bench words of its scratch.
     scratch: Vec<usize>,
@@ -118,7 +119,8 @@ impl Flow {
             in_flight: 0,
             next_token: 0,
             slid: false,
-            efforts: 0,
+            refused: usize::MAX,
+            steals: TICK_STEALS,
             scratch_words: 0,
             reads_on: true,
             jobs_on: true,
@@ -165,21 +167,22 @@ impl Flow {
         if let Some(block) = self.heap.alloc(words, end, tag) {
             return Some(block);
         }
-        // Searching takes time: a tick does so much of it, of which what is needed now has twice as much.
-        let efforts = if need { 2 * EFFORTS } else { EFFORTS };
-        if self.efforts >= efforts {
-            return None;
-        }
-        if self.make_room(words) {
-            return self.heap.alloc(words, end, tag);
+        // Where less found none in this tick, and nothing was given up since, more finds none either.
+        if words < self.refused {
+            if self.make_room(words) {
+                return self.heap.alloc(words, end, tag);
+            }
+            self.refused = words;
         }
         if !need {
             return None;
         }
         for _ in 0..STEALS {
-            if self.efforts >= efforts || !self.give_up_farthest() {
+            if self.steals == 0 || !self.give_up_farthest() {
                 break;
             }
+            self.steals -= 1;
+            self.refused = usize::MAX;
             if self.make_room(words) {
                 return self.heap.alloc(words, end, tag);
             }
@@ -191,7 +194,6 @@ impl Flow {
     }
 
     fn make_room(&mut self, words: usize) -> bool {
-        self.efforts += 1;
         let evicted = &mut self.evicted;
         evicted.clear();
         let room = self.heap.make_room(words, |tag| evicted.push(tag));
@@ -246,7 +248,8 @@ impl Flow {
     /// Takes in everything that ended since the last time.
     pub fn collect(&mut self) {
         self.slid = false;
-        self.efforts = 0;
+        self.refused = usize::MAX;
+        self.steals = TICK_STEALS;
         self.heap.sweep(64);
         let mut ended = std::mem::take(&mut self.ended);
         self.work.collect(&mut ended);
