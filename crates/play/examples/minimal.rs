@@ -6,6 +6,7 @@ fn main() {
     play(std::env::args().nth(1).expect("name a .reel file"), 120);
 }
 
+/// Plays that many frames of a game.
 pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
     let mut player = Player::new(Options::default());
     let file = player.open(path);
