@@ -770,7 +770,12 @@ impl Shown {
             &self.file.statics,
             frames,
             self.pair,
-            self.pace,
+            // What is late stands still.
+            if self.late {
+                Pace::default()
+            } else {
+                self.pace
+            },
         )
     }
     /// This is not what should be shown, which is not there yet, but what was shown last.

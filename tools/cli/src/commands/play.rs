@@ -4,12 +4,13 @@ use crate::cli::PlayArgs;
 use crate::commands::live::{Live, Named};
 use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, memory, units};
-use meshreel::record::Visibility;
+use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player,
     Reel, Repeat, Shown, Statistics, Transform,
 };
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -109,7 +110,11 @@ fn digest<'a>(
         for range in mesh.materials() {
             digest.add(&[range.first, range.count], |v| v);
         }
-        for stream in 0..record.streams.len() {
+        for (stream, of) in record.streams.iter().enumerate() {
+            if of.coding == Coding::Cells {
+                digest.add_values(&mesh, of);
+                continue;
+            }
             match mesh.levels(stream) {
                 Levels::U8(levels) => digest.add(levels, u32::from),
                 Levels::U16(levels) => digest.add(levels, u32::from),
@@ -120,10 +125,31 @@ fn digest<'a>(
     digest.0.iter().fold(0, |all, lane| mix(all, *lane))
 }
 
+thread_local! {
+    static FLOATS: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Four numbers that go on at the same time.
 struct Digest([u64; 4]);
 
 impl Digest {
+    /// What has no levels, as floats.
+    fn add_values(&mut self, mesh: &MeshView<'_>, stream: &StreamRecord) {
+        FLOATS.with_borrow_mut(|floats| {
+            let count = stream.semantic.components() * mesh.vertex_count();
+            // Not the player's memory.
+            counting::uncounted(|| floats.resize(count, 0.0));
+            let written = match stream.semantic {
+                Semantic::Position => mesh.positions_into(floats),
+                Semantic::Uv => mesh.uvs_into(stream.set, floats),
+                Semantic::Colour => mesh.colours_into(stream.set, floats),
+                Semantic::Normal | Semantic::QTangent => Ok(()),
+            };
+            self.add(&[u32::from(written.is_ok())], |v| v);
+            self.add(floats, f32::to_bits);
+        });
+    }
+
     fn add<T: Copy>(&mut self, values: &[T], bits: impl Fn(T) -> u32) {
         let (fours, rest) = values.as_chunks::<4>();
         for four in fours {
