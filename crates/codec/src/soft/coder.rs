@@ -111,7 +111,8 @@ const RHO_SAMPLE: usize = 400;
 const RHO_CHANGE: f32 = 6.0;
 
 impl Setting<'_> {
-    fn ball<W: Cell>(&self) -> f32 {
+    /// Radius of the ball in which zero will do, in units.
+    pub fn ball<W: Cell>(&self) -> f32 {
         let fixed = 3f64.sqrt() / f64::from(2u32 << fraction::<W>());
         (self.share / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
     }
@@ -228,7 +229,8 @@ impl Setting<'_> {
                 let rho = j as f32 / 4.0;
                 let d = [0, 1, 2].map(|k| e[k] - rho * p[k]);
                 let square = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * inverse;
-                *product *= 1.0 + (square * square).min(square * 4.0);
+                let inside = square.min(1.0);
+                *product *= 1.0 + 8.0 * square * inside * inside * inside;
             }
             if n % 4 == 3 {
                 for j in 0..5 {

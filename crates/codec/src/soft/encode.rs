@@ -15,7 +15,7 @@ use super::hierarchy::Hierarchy;
 use super::lattice::{Choice, Extent, Grid, Lattice};
 use super::schedule::{REFERENCES, Schedule, Unit};
 use super::tables::Counts;
-use super::temporal::{self, Detail, Sample};
+use super::temporal::{self, Detail, Sample, Scale};
 use crate::bytes::put_varint;
 
 /// Where frames come from.
@@ -192,7 +192,7 @@ impl Common<'_> {
         };
         (model.neighbours, model.weights) = decode::solve(&self.hierarchy, &model.first, outside);
         let level_2 = self.hierarchy.starts.get(2).map_or(0, |&s| s as usize);
-        model.sample = Sample::new(level_2, points, FIT_SAMPLE[self.effort()]);
+        model.sample = Sample::new(level_2, &model.weights, FIT_SAMPLE[self.effort()]);
         Ok(model)
     }
 
@@ -264,7 +264,10 @@ impl Common<'_> {
             model.sample.decoded(slice, near, weights, detail);
         }
         let details: Vec<&Detail> = details[..list.len()].iter().collect();
-        let step = f32::from(model.grid.steps[layer]);
+        let scale = Scale {
+            ball: self.setting(model).ball::<W>(),
+            step: f32::from(model.grid.steps[layer]),
+        };
         let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
         let smooth = temporal::lagrange(f64::from(frame), &times);
         let linear = match layer {
@@ -273,11 +276,11 @@ impl Common<'_> {
         };
         let rounds = FIT_ROUNDS[self.effort()];
         let start = if layer == 1 { linear } else { smooth };
-        let fitted = temporal::fit(own, &details, start, step, rounds);
+        let fitted = model.sample.fit(own, &details, start, scale, rounds);
         let mut best = ([0; REFERENCES], f32::MAX);
         for weights in [linear, smooth, fitted] {
             let weights = temporal::rounded(weights, list.len());
-            let cost = temporal::cost(own, &details, weights, step);
+            let cost = model.sample.cost(own, &details, weights, scale);
             if cost < best.1 {
                 best = (weights, cost);
             }

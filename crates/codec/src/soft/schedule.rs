@@ -13,7 +13,7 @@
 //! need each other, and a group needs four keys and nothing else.
 //!
 //! Key i refers to keys i−1, i−2 and 0; every `restart`-th key to key 0 alone, which is always in memory. A seek
-//! therefore decodes at most `restart + 3` keys.
+//! therefore decodes at most `restart + 3` keys. The last frame is a key for its own sake, and never such a restart.
 //!
 //! What is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest frames; the deepest frames
 //! of a group. Leaving out the last kind halves the frame rate.
@@ -107,13 +107,27 @@ impl Schedule {
 
     /// Number of segments of keys, which can be coded independently of each other.
     pub fn segments(&self) -> u32 {
-        self.keys.div_ceil(self.restart)
+        // A last key that is not due belongs to the segment before, however few keys that has.
+        let due = match self.frames {
+            0 => 0,
+            _ => (self.frames - 1) / INTERVAL + 1,
+        };
+        due.div_ceil(self.restart)
+    }
+
+    /// First key of the segment of a key: the last one that refers to key 0 alone.
+    fn first_of(&self, key: u32) -> u32 {
+        let due = key.min((self.frames.saturating_sub(1)) / INTERVAL);
+        due - due % self.restart
     }
 
     /// The keys of a segment.
     pub fn segment(&self, segment: u32) -> std::ops::Range<u32> {
-        let end = |s: u32| s.saturating_mul(self.restart).min(self.keys);
-        end(segment)..end(segment.saturating_add(1))
+        let start = |s: u32| match s < self.segments() {
+            true => s * self.restart,
+            false => self.keys,
+        };
+        start(segment)..start(segment.saturating_add(1))
     }
 
     /// Frame of a key.
@@ -252,8 +266,8 @@ impl Schedule {
         let mut out = Frames::default();
         if let Some(key) = self.key_of(frame) {
             if key > 0 {
-                if !key.is_multiple_of(self.restart) {
-                    let first = key - key % self.restart;
+                let first = self.first_of(key);
+                if key > first {
                     out.push(self.key_frame(key - 1));
                     if key >= first + 2 {
                         out.push(self.key_frame(key - 2));
@@ -359,7 +373,7 @@ mod tests {
                             assert!(decoded.contains(r), "{frames}: {f} needs {r}");
                         }
                         if let Unit::Key(k) = unit {
-                            let segment = s.segment(k / restart);
+                            let segment = s.segment(s.first_of(k) / restart);
                             assert!(segment.contains(&k));
                             for &r in refs.iter().filter(|r| **r > 0) {
                                 assert!(segment.contains(&s.key_of(r).unwrap()));

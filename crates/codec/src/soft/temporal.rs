@@ -1,30 +1,38 @@
-//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits, so the weights are
-//! fitted to the detail of frames, each vertex less the weighted mean of its neighbours. Encoder only.
+//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits. Encoder only.
 //!
-//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and the least-squares fit
-//! with a sum of 1, found by re-weighting: weight 1/(e² + (0.6 S)²), five rounds, so that the many vertices that could
-//! cost nothing count, and the few that are lost anyway do not. The one that is likely to cost least is taken.
+//! The codec is simulated on a sample of vertices: each takes what its neighbours will have decoded, which is nothing
+//! where their error lies within the ball. So where much is corrected the detail of frames decides (each vertex less the
+//! weighted mean of its neighbours), where little is corrected their positions.
+//!
+//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and least-squares fits
+//! with a sum of 1 of what the simulation leaves, found by re-weighting: x or 1/x with x = e²/ball², so that those
+//! vertices count that may or may not have to be corrected; the others cost nothing, or are lost anyway.
 
 use super::cell::Cell;
 use super::decode::{MAX_COEFFICIENT, Vector};
 use super::schedule::REFERENCES;
 
-/// Detail of one frame at the sampled vertices, in units.
-pub type Detail = Vec<[f32; 3]>;
+/// One frame at the sampled vertices, in units: each vertex, and its four neighbours times their weights.
+pub type Detail = Vec<[[f32; 3]; 5]>;
 
 /// The vertices at which frames are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     vertices: Vec<u32>,
+    /// Squares of the weights of their neighbours.
+    squares: Vec<[f32; 4]>,
 }
 
 impl Sample {
     /// At most `most` of the vertices from number `from` on, evenly.
-    pub fn new(from: usize, points: usize, most: usize) -> Sample {
-        let count = points.saturating_sub(from);
+    pub fn new(from: usize, weights: &[[i16; 4]], most: usize) -> Sample {
+        let count = weights.len().saturating_sub(from);
         let stride = count.div_ceil(most.max(1)).max(1);
+        let chosen = (from..weights.len()).step_by(stride);
+        let one = |w: i16| (f32::from(w) / 4096.0) * (f32::from(w) / 4096.0);
         Sample {
-            vertices: (from..points).step_by(stride).map(|v| v as u32).collect(),
+            vertices: chosen.clone().map(|v| v as u32).collect(),
+            squares: chosen.map(|v| weights[v].map(one)).collect(),
         }
     }
 
@@ -65,15 +73,14 @@ impl Sample {
         out.extend(self.vertices.iter().map(|&v| {
             let (n, w) = (neighbours[v as usize], weights[v as usize]);
             let w = w.map(|w| f32::from(w) * (1.0 / 4096.0));
-            [0, 1, 2].map(|k| {
-                let centre = value(v, k);
-                let mut sum = 0.0;
-                for i in 0..4 {
-                    sum += w[i] * (value(n[i], k) - centre);
-                }
-                // Weights sum to 1, or to 0 where there are no neighbours; then the vertex counts little.
-                -sum
-            })
+            let at = |v: u32, w: f32| [0, 1, 2].map(|k| w * value(v, k));
+            [
+                at(v, 1.0),
+                at(n[0], w[0]),
+                at(n[1], w[1]),
+                at(n[2], w[2]),
+                at(n[3], w[3]),
+            ]
         }));
     }
 }
@@ -105,88 +112,142 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
     out
 }
 
-/// About the bits that these weights leave.
-pub fn cost(target: &Detail, references: &[&Detail], weights: [i16; REFERENCES], step: f32) -> f32 {
-    let w = weights.map(|w| f32::from(w) / 256.0);
-    let inverse = 1.0 / (step * step);
-    let mut sum = 0.0;
-    let mut product = 1.0f32;
-    for (i, t) in target.iter().enumerate() {
-        let mut e = *t;
-        for (r, w) in references.iter().zip(w) {
-            for k in 0..3 {
-                e[k] -= w * r[i][k];
-            }
-        }
-        // One logarithm for several factors.
-        product *= 1.0 + (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) * inverse;
-        if product > 1e18 {
-            sum += product.min(f32::MAX).log2();
-            product = 1.0;
-        }
-    }
-    sum + product.log2()
+/// What the simulation knows of the quantizer.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// Radius of the ball in which zero will do, in units.
+    pub ball: f32,
+    /// Half step, in units.
+    pub step: f32,
 }
 
-/// The fit, from the weights `start`; `step` is the layer's.
-pub fn fit(
-    target: &Detail,
+#[inline(always)]
+fn square(v: [f32; 3]) -> f32 {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+}
+
+/// Errors of a vertex and of its neighbours (times their weights) without spatial prediction.
+#[inline(always)]
+fn errors(
+    target: &[[f32; 3]; 5],
     references: &[&Detail],
-    start: [f64; REFERENCES],
-    step: f32,
-    rounds: u32,
-) -> [f64; REFERENCES] {
-    let free = references.len() - 1;
-    let mut w = start;
-    if free == 0 || target.is_empty() {
-        return [1.0, 0.0, 0.0, 0.0];
-    }
-    let floor = (0.6 * step) * (0.6 * step);
-    let lengths = references.iter().map(|r| r.len());
-    let count = lengths.fold(target.len(), usize::min);
-    for _ in 0..rounds {
-        let now = w.map(|w| w as f32);
-        let mut m = [[0.0f64; 4]; 3];
-        for i in 0..count {
-            let first = references[0][i];
-            let t = target[i];
-            let mut d = [[0.0f32; 3]; 3];
-            let mut y = [0.0f32; 3];
-            let mut e = [0.0f32; 3];
+    i: usize,
+    w: [f32; REFERENCES],
+) -> [[f32; 3]; 5] {
+    let mut e = *target;
+    for (r, w) in references.iter().zip(w) {
+        let r = &r[i];
+        for n in 0..5 {
             for k in 0..3 {
-                y[k] = t[k] - first[k];
-                e[k] = y[k];
+                e[n][k] -= w * r[n][k];
             }
-            for r in 0..free {
-                let other = references[r + 1][i];
-                for k in 0..3 {
-                    d[r][k] = other[k] - first[k];
-                    e[k] -= now[r + 1] * d[r][k];
-                }
-            }
-            let weight = 1.0 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + floor);
-            let dot = |a: [f32; 3], b: [f32; 3]| weight * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
-            for r in 0..free {
-                for c in r..free {
-                    m[r][c] += f64::from(dot(d[r], d[c]));
-                }
-                m[r][3] += f64::from(dot(d[r], y));
-            }
-        }
-        // Weights that do not matter stay where they are.
-        for r in 0..free {
-            let ridge = 1e-6 * m[r][r] + 1e-3;
-            m[r][r] += ridge;
-            m[r][3] += ridge * w[r + 1];
-        }
-        let x = solve(&mut m, free);
-        w[0] = 1.0;
-        for r in 0..free {
-            w[r + 1] = x[r].clamp(-30.0, 30.0);
-            w[0] -= w[r + 1];
         }
     }
-    w
+    e
+}
+
+impl Sample {
+    /// About the bits that these weights leave.
+    pub fn cost(
+        &self,
+        target: &Detail,
+        references: &[&Detail],
+        weights: [i16; REFERENCES],
+        scale: Scale,
+    ) -> f32 {
+        let w = weights.map(|w| f32::from(w) / 256.0);
+        let inverse = 1.0 / (scale.ball * scale.ball);
+        let ball = scale.ball * scale.ball;
+        let mut sum = 0.0;
+        let mut product = 1.0f32;
+        for (i, t) in target.iter().enumerate() {
+            let e = errors(t, references, i, w);
+            let mut left = e[0];
+            for n in 0..4 {
+                if square(e[n + 1]) > ball * self.squares[i][n] {
+                    for k in 0..3 {
+                        left[k] -= e[n + 1][k];
+                    }
+                }
+            }
+            let x = square(left) * inverse;
+            // One logarithm for several factors.
+            // Inside the ball there is next to nothing to pay.
+            let inside = x.min(1.0);
+            let cube = inside * inside * inside;
+            product *= 1.0 + 8.0 * x * cube * inside * inside;
+            if product > 1e18 {
+                sum += product.min(f32::MAX).log2();
+                product = 1.0;
+            }
+        }
+        sum + product.log2()
+    }
+
+    /// The fit, from the weights `start`.
+    pub fn fit(
+        &self,
+        target: &Detail,
+        references: &[&Detail],
+        start: [f64; REFERENCES],
+        scale: Scale,
+        rounds: u32,
+    ) -> [f64; REFERENCES] {
+        let free = references.len() - 1;
+        let mut w = start;
+        if free == 0 || target.is_empty() {
+            return [1.0, 0.0, 0.0, 0.0];
+        }
+        let ball = (scale.ball * scale.ball).max(f32::MIN_POSITIVE);
+        for _ in 0..rounds {
+            let now = w.map(|w| w as f32);
+            let mut m = [[0.0f64; 4]; 3];
+            for (i, t) in target.iter().enumerate() {
+                let e = errors(t, references, i, now);
+                // The vertex less those neighbours that will be corrected.
+                let mut part = [1.0f32, 0.0, 0.0, 0.0, 0.0];
+                for n in 0..4 {
+                    if square(e[n + 1]) > ball * self.squares[i][n] {
+                        part[n + 1] = -1.0;
+                    }
+                }
+                let filter = |v: &[[f32; 3]; 5]| {
+                    [0, 1, 2].map(|k| (0..5).map(|n| part[n] * v[n][k]).sum::<f32>())
+                };
+                let first = filter(&references[0][i]);
+                let (own, left) = (filter(t), filter(&e));
+                let y = [0, 1, 2].map(|k| own[k] - first[k]);
+                let mut d = [[0.0f32; 3]; 3];
+                for r in 0..free {
+                    let other = filter(&references[r + 1][i]);
+                    d[r] = [0, 1, 2].map(|k| other[k] - first[k]);
+                }
+                let x = square(left) / ball;
+                let weight = x.min(1.0 / x);
+                let dot =
+                    |a: [f32; 3], b: [f32; 3]| weight * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
+                for r in 0..free {
+                    for c in r..free {
+                        m[r][c] += f64::from(dot(d[r], d[c]));
+                    }
+                    m[r][3] += f64::from(dot(d[r], y));
+                }
+            }
+            // Weights that do not matter stay where they are.
+            for r in 0..free {
+                let ridge = 1e-6 * m[r][r] + 1e-3;
+                m[r][r] += ridge;
+                m[r][3] += ridge * w[r + 1];
+            }
+            let x = solve(&mut m, free);
+            w[0] = 1.0;
+            for r in 0..free {
+                w[r + 1] = x[r].clamp(-30.0, 30.0);
+                w[0] -= w[r + 1];
+            }
+        }
+        w
+    }
 }
 
 /// Symmetric positive definite; the upper triangle is given.
@@ -232,30 +293,35 @@ mod tests {
 
     #[test]
     fn a_fit_finds_the_weights() {
+        let noise = |v: u32, k: u32, seed: u32| {
+            let n = (v * 15 + k + seed * 10_009).wrapping_mul(2_654_435_761);
+            ((n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16) as f32 / 100.0
+        };
         let frame = |seed: u32| -> Detail {
-            let noise = |v: u32, k: u32| {
-                let n = (v * 3 + k + seed * 1009).wrapping_mul(2_654_435_761);
-                (n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16
-            };
+            let vector = |v, n| [0, 1, 2].map(|k| noise(v, 3 * n + k, seed));
             (0..200)
-                .map(|v| [0, 1, 2].map(|k| noise(v, k) as f32 / 100.0))
+                .map(|v| [0, 1, 2, 3, 4].map(|n| vector(v, n)))
                 .collect()
         };
         let r = [frame(1), frame(2), frame(3), frame(4)];
         let want = [0.7f32, 0.5, -0.1, -0.1];
+        let blend = |v: usize, n: usize, k: usize| (0..4).map(|i| want[i] * r[i][v][n][k]).sum();
         let target: Detail = (0..200)
-            .map(|v| [0, 1, 2].map(|k| (0..4).map(|i| want[i] * r[i][v][k]).sum()))
+            .map(|v| [0, 1, 2, 3, 4].map(|n| [0, 1, 2].map(|k| blend(v, n, k))))
             .collect();
         let r: Vec<&Detail> = r.iter().collect();
-        let w = fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), 1.0, 5);
+        let sample = Sample::new(0, &[[1024; 4]; 200], 200);
+        let scale = Scale {
+            ball: 1.1,
+            step: 1.0,
+        };
+        let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");
         }
-        let cheap = cost(&target, &r, rounded(w, 4), 1.0);
-        assert!(cheap < cost(&target, &r, [128, 128, 0, 0], 1.0));
-        assert_eq!(
-            fit(&target, &r[..1], [0.0; 4], 1.0, 5),
-            [1.0, 0.0, 0.0, 0.0]
-        );
+        let cheap = sample.cost(&target, &r, rounded(w, 4), scale);
+        assert!(cheap < sample.cost(&target, &r, [128, 128, 0, 0], scale));
+        let one = sample.fit(&target, &r[..1], [0.0; 4], scale, 5);
+        assert_eq!(one, [1.0, 0.0, 0.0, 0.0]);
     }
 }
