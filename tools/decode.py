@@ -438,13 +438,15 @@ def stream(b, record, count, table_, base=None, group=None):
         need(group, "motion without frames")
         previous, before, first, last = group
         before = before or previous
+        # In 16-bit words a difference is the short way around.
+        way = (lambda d: (d + 32768) % 65536 - 32768) if record["word"] == 2 else (lambda d: d)
         for i in range(k):
             rows = zip(values[i], previous[i], before[i], first[i], last[i])
             out = []
             for x, f1, f2, i0, i1 in rows:
-                pm = f1 + ((a * (f1 - f2) + 64) >> 7)
-                pi = i0 + ((mix * (i1 - i0) + 128) >> 8)
-                out.append((x + pi + ((blend * (pm - pi) + 64) >> 7)) % modulus)
+                pm = f1 + ((a * way(f1 - f2) + 64) >> 7)
+                pi = i0 + ((mix * way(i1 - i0) + 128) >> 8)
+                out.append((x + pi + ((blend * way(pm - pi) + 64) >> 7)) % modulus)
             values[i] = out
     return values
 

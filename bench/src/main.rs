@@ -3,11 +3,13 @@
 
 mod baselines;
 mod compare;
+mod decode;
 mod machine;
 mod normals;
 mod sequences;
 mod soft;
 mod speed;
+mod stages;
 
 use clap::{Parser, Subcommand};
 
@@ -27,6 +29,8 @@ enum Command {
     Soft(soft::Arguments),
     /// Size of normals and tangents that are predicted from decoded points, and the time they take.
     Normals(normals::Arguments),
+    /// Speed of decoding, by stage.
+    Decode(decode::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -36,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Sequences(arguments) => sequences::run(&arguments),
         Command::Soft(arguments) => soft::run(&arguments),
         Command::Normals(arguments) => normals::run(&arguments),
+        Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

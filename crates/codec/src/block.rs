@@ -64,6 +64,24 @@ impl Decompressor {
         split(block).map(|(_, size, _)| size)
     }
 
+    /// Content of a block, without a copy where it is stored; else in the front of `scratch`. Fails where that is
+    /// smaller than the raw size.
+    pub fn content<'a>(
+        &mut self,
+        block: &'a [u8],
+        scratch: &'a mut [u8],
+    ) -> Result<&'a [u8], Corrupt> {
+        let (format, size, data) = split(block)?;
+        if format == Format::Store && data.len() == size {
+            return Ok(data);
+        }
+        let out = scratch
+            .get_mut(..size)
+            .ok_or(Corrupt("block: content has another size"))?;
+        self.decompress(block, out)?;
+        Ok(out)
+    }
+
     /// Fills `out`, whose length must be the raw size.
     pub fn decompress(&mut self, block: &[u8], out: &mut [u8]) -> Result<(), Corrupt> {
         let (format, size, data) = split(block)?;

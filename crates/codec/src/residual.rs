@@ -45,8 +45,12 @@
 use crate::{
     Corrupt,
     bytes::{Cursor, put_varint},
+    isa::Isa,
     word::Word,
 };
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 
 // Part of the format.
 const ZERO: u8 = 0;
@@ -65,6 +69,20 @@ const fn run_length(k: usize) -> usize {
     } else {
         64 * (k - 63) + 2
     }
+}
+
+/// Vectors that a code stands for, by the number of components.
+static LENGTHS: [[u16; 256]; 5] = [lengths(0), lengths(1), lengths(2), lengths(3), lengths(4)];
+
+const fn lengths(components: usize) -> [u16; 256] {
+    let escape = ALPHABETS[components].escape as usize;
+    let mut lengths = [1; 256];
+    let mut code = escape + 1;
+    while code < 256 {
+        lengths[code] = run_length(code - escape - 1) as u16;
+        code += 1;
+    }
+    lengths
 }
 
 /// The tokens of vectors with `n` components.
@@ -341,6 +359,15 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
 
 /// Decodes `out.len() / components` vectors from the start of `bytes`; returns the bytes used.
 pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
+    decode_on(Isa::get(), bytes, components, out)
+}
+
+fn decode_on<W: Word>(
+    isa: Isa,
+    bytes: &[u8],
+    components: usize,
+    out: &mut [W],
+) -> Result<usize, Corrupt> {
     let count = out.len() / components.max(1);
     if count * components != out.len() {
         return Err(Corrupt("residuals: no whole vectors"));
@@ -348,7 +375,7 @@ pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result
     let mut c = Cursor::new(bytes);
     match c.u8()? {
         ZERO => out.fill(W::default()),
-        PLANES => decode_planes(&mut c, components, count, out)?,
+        PLANES => decode_planes(isa, &mut c, components, count, out)?,
         layout @ (TOKENS | RUNS) => {
             let alphabet = ALPHABETS.get(components).filter(|_| components > 0);
             let alphabet = alphabet.ok_or(Corrupt("residuals: no tokens of so many components"))?;
@@ -361,16 +388,29 @@ pub fn decode<W: Word>(bytes: &[u8], components: usize, out: &mut [W]) -> Result
             };
             let codes = c.take(codes)?;
             let far = Escaped::new(&mut c, widths, escapes)?;
+            let mut vectors = Vectors {
+                isa,
+                alphabet,
+                far,
+                count,
+                escapes: 0,
+                out,
+            };
             if layout == TOKENS {
-                decode_tokens(codes, alphabet, &far, components, out)?;
+                vectors.tokens(0, codes)?;
             } else {
-                decode_runs(codes, alphabet, &far, components, out)?;
+                vectors.runs(codes)?;
+            }
+            if vectors.escapes != escapes {
+                return Err(DISAGREE);
             }
         }
         _ => return Err(Corrupt("residuals: unknown layout")),
     }
     Ok(c.used())
 }
+
+const DISAGREE: Corrupt = Corrupt("residuals: tokens and escapes disagree");
 
 /// The width of each component, none more than a word.
 fn widths<'a, W: Word>(c: &mut Cursor<'a>, components: usize) -> Result<&'a [u8], Corrupt> {
@@ -382,34 +422,68 @@ fn widths<'a, W: Word>(c: &mut Cursor<'a>, components: usize) -> Result<&'a [u8]
 }
 
 fn decode_planes<W: Word>(
+    isa: Isa,
     c: &mut Cursor<'_>,
     components: usize,
     count: usize,
     out: &mut [W],
 ) -> Result<(), Corrupt> {
     let widths = widths::<W>(c, components)?;
-    out.fill(W::default());
-    for byte in 0..W::BYTES {
-        for (k, _) in widths
-            .iter()
-            .enumerate()
-            .filter(|(_, w)| usize::from(**w) > byte)
-        {
-            let plane = c.take(count)?;
-            for (o, &b) in out[k * count..(k + 1) * count].iter_mut().zip(plane) {
-                *o = W::wrap32(o.to_u32() | u32::from(b) << (8 * byte));
+    // All lowest bytes come first, so that the planes of one component lie apart.
+    let all = c.take(count * widths.iter().map(|&w| usize::from(w)).sum::<usize>())?;
+    let before = |byte: usize, k: usize| {
+        let lower: usize = widths.iter().map(|&w| usize::from(w).min(byte)).sum();
+        let same = widths[..k].iter().filter(|&&w| usize::from(w) > byte);
+        (lower + same.count()) * count
+    };
+    for (k, out) in out.chunks_exact_mut(count.max(1)).enumerate() {
+        let planes: [&[u8]; 4] = std::array::from_fn(|byte| {
+            if byte < usize::from(widths[k]) {
+                &all[before(byte, k)..][..count]
+            } else {
+                &[]
             }
+        });
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(avx2) => avx2::join(avx2, planes, out),
+            _ => join(planes, out),
         }
-    }
-    for r in out {
-        *r = r.unzigzag();
     }
     Ok(())
 }
 
+/// Residuals from their byte planes, lowest first; those that are missing are empty, and above the others.
+#[inline(always)]
+fn join<W: Word>(planes: [&[u8]; 4], out: &mut [W]) {
+    let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();
+    match planes {
+        [[], ..] => out.fill(W::default()),
+        [a, [], ..] => {
+            for (o, &a) in out.iter_mut().zip(a) {
+                *o = word([a, 0, 0, 0]);
+            }
+        }
+        [a, b, [], _] => {
+            for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                *o = word([a, b, 0, 0]);
+            }
+        }
+        [a, b, c, []] => {
+            for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+                *o = word([a, b, c, 0]);
+            }
+        }
+        [a, b, c, d] => {
+            for ((((o, &a), &b), &c), &d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *o = word([a, b, c, d]);
+            }
+        }
+    }
+}
+
 /// The planes of the escaped vectors.
 struct Escaped<'a> {
-    count: usize,
     /// By component and byte; empty where a component is not that wide.
     planes: [[&'a [u8]; 4]; 4],
 }
@@ -422,7 +496,7 @@ impl<'a> Escaped<'a> {
                 planes[usize::from(byte)] = c.take(count)?;
             }
         }
-        Ok(Escaped { count, planes })
+        Ok(Escaped { planes })
     }
 
     fn get<W: Word>(&self, component: usize, at: usize) -> W {
@@ -434,84 +508,122 @@ impl<'a> Escaped<'a> {
     }
 }
 
-/// Table look-ups plane by plane, then the escaped vectors, if there are any.
-fn decode_tokens<W: Word>(
-    tokens: &[u8],
-    alphabet: &Alphabet,
-    far: &Escaped<'_>,
-    components: usize,
-    out: &mut [W],
-) -> Result<(), Corrupt> {
-    let largest = tokens.iter().fold(0, |a, &t| a.max(t));
-    let escapes = if largest == alphabet.escape {
-        tokens.iter().filter(|&&t| t == largest).count()
-    } else {
-        0
-    };
-    if largest > alphabet.escape || escapes != far.count {
-        return Err(Corrupt("residuals: tokens and escapes disagree"));
-    }
-    for (plane, residual) in out
-        .chunks_exact_mut(tokens.len().max(1))
-        .zip(&alphabet.residual)
-    {
-        let words = residual.map(|r| W::wrap(i64::from(r)));
-        for (o, &t) in plane.iter_mut().zip(tokens) {
-            *o = words[usize::from(t)];
-        }
-    }
-    if escapes > 0 {
-        let escaped = tokens
-            .iter()
-            .enumerate()
-            .filter(|(_, t)| **t == alphabet.escape);
-        for (at, (v, _)) in escaped.enumerate() {
-            for k in 0..components {
-                out[k * tokens.len() + v] = far.get(k, at);
-            }
-        }
-    }
-    Ok(())
+/// Vectors in the making.
+struct Vectors<'a, W> {
+    isa: Isa,
+    alphabet: &'static Alphabet,
+    far: Escaped<'a>,
+    count: usize,
+    /// Escaped ones so far.
+    escapes: usize,
+    out: &'a mut [W],
 }
 
-fn decode_runs<W: Word>(
-    codes: &[u8],
-    alphabet: &Alphabet,
-    far: &Escaped<'_>,
-    components: usize,
-    out: &mut [W],
-) -> Result<(), Corrupt> {
-    const SUM: Corrupt = Corrupt("residuals: runs do not give the number of vectors");
-    out.fill(W::default());
-    let count = out.len() / components;
-    let (mut v, mut escapes) = (0, 0);
-    for &code in codes {
-        if code > alphabet.escape {
-            v += run_length(usize::from(code - alphabet.escape) - 1);
-            continue;
-        }
-        if v >= count {
-            return Err(SUM);
-        }
-        if code == alphabet.escape {
-            for k in 0..components {
-                out[k * count + v] = far.get(k, escapes);
+/// Vectors whose tokens are made from runs at a time.
+const BLOCK: usize = 4096;
+
+impl<W: Word> Vectors<'_, W> {
+    /// Runs become tokens, block by block.
+    fn runs(&mut self, codes: &[u8]) -> Result<(), Corrupt> {
+        let mut tokens = [0u8; BLOCK];
+        let lengths = &LENGTHS[self.components()];
+        let mut codes = codes.iter();
+        let (mut start, mut at) = (0, 0);
+        loop {
+            // Every code takes the same steps: a token is a run of one, and the first of many zeros is one of them.
+            while at < BLOCK {
+                let Some(&code) = codes.next() else {
+                    break;
+                };
+                tokens[at] = if code > self.alphabet.escape { 0 } else { code };
+                at += usize::from(lengths[usize::from(code)]);
             }
-            escapes += 1;
-        } else if code != 0 {
-            for (k, residual) in alphabet.residual.iter().enumerate().take(components) {
-                out[k * count + v] = W::wrap(i64::from(residual[usize::from(code)]));
+            if start + at > self.count {
+                break;
+            }
+            if at < BLOCK {
+                self.tokens(start, &tokens[..at])?;
+                start += at;
+                break;
+            }
+            self.tokens(start, &tokens)?;
+            tokens.fill(0);
+            start += BLOCK;
+            at -= BLOCK;
+        }
+        if start != self.count {
+            return Err(Corrupt("residuals: runs do not give the number of vectors"));
+        }
+        Ok(())
+    }
+
+    fn components(&self) -> usize {
+        self.out.len() / self.count.max(1)
+    }
+
+    /// Vectors from `start` on, which are so many.
+    fn tokens(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
+        let done = match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(avx2) => self.tokens_avx2(avx2, start, tokens)?,
+            _ => 0,
+        };
+        let (start, tokens) = (start + done, &tokens[done..]);
+        let largest = tokens.iter().fold(0, |a, &t| a.max(t));
+        if largest > self.alphabet.escape {
+            return Err(DISAGREE);
+        }
+        let planes = self.out.chunks_exact_mut(self.count.max(1));
+        for (plane, residual) in planes.zip(&self.alphabet.residual) {
+            let words = residual.map(|r| W::wrap(i64::from(r)));
+            for (o, &t) in plane[start..].iter_mut().zip(tokens) {
+                *o = words[usize::from(t)];
             }
         }
-        v += 1;
+        if largest == self.alphabet.escape {
+            for (v, _) in (tokens.iter().enumerate()).filter(|(_, t)| **t == largest) {
+                self.escaped(start + v);
+            }
+        }
+        Ok(())
     }
-    if v != count {
-        return Err(SUM);
+
+    /// The next of the escaped vectors is that of `v`.
+    #[inline(never)]
+    fn escaped(&mut self, v: usize) {
+        for (k, plane) in self.out.chunks_exact_mut(self.count).enumerate() {
+            plane[v] = self.far.get(k, self.escapes);
+        }
+        self.escapes += 1;
     }
-    if escapes != far.count {
-        return Err(Corrupt("residuals: tokens and escapes disagree"));
+
+    /// As many of the vectors as the kernel takes.
+    #[cfg(target_arch = "x86_64")]
+    fn tokens_avx2(
+        &mut self,
+        avx2: crate::isa::Avx2,
+        start: usize,
+        tokens: &[u8],
+    ) -> Result<usize, Corrupt> {
+        let Some(out) = W::words16_mut(self.out) else {
+            return Ok(0);
+        };
+        let (whole, rest) = tokens.as_chunks::<{ avx2::LANES }>();
+        let largest = avx2::tokens(avx2, self.alphabet, start, whole, self.count, out);
+        if largest > self.alphabet.escape {
+            return Err(DISAGREE);
+        }
+        if largest == self.alphabet.escape {
+            for (block, tokens) in whole.iter().enumerate() {
+                let mut found = avx2::find(avx2, tokens, largest);
+                while found != 0 {
+                    self.escaped(start + block * avx2::LANES + found.trailing_zeros() as usize);
+                    found &= found - 1;
+                }
+            }
+        }
+        Ok(tokens.len() - rest.len())
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -525,11 +637,14 @@ mod tests {
         encode(residuals, components, &mut again);
         assert_eq!(bytes, again);
         bytes.remove(0);
-        let mut out = vec![W::wrap(77); residuals.len()];
         bytes.push(1);
-        assert_eq!(decode(&bytes, components, &mut out), Ok(bytes.len() - 1));
+        for isa in Isa::all() {
+            let mut out = vec![W::wrap(77); residuals.len()];
+            let used = decode_on(isa, &bytes, components, &mut out);
+            assert_eq!(used, Ok(bytes.len() - 1), "{isa:?}");
+            assert_eq!(out, residuals, "{isa:?}");
+        }
         bytes.pop();
-        assert_eq!(out, residuals);
         bytes
     }
 
@@ -558,7 +673,11 @@ mod tests {
             ] {
                 let mut bad = bytes.clone();
                 bad[at] = value;
-                let _ = decode(&bad, components, &mut out);
+                let mut other = out.clone();
+                let [a, b] = [Isa::Scalar, Isa::get()];
+                let used = decode_on(a, &bad, components, &mut out);
+                assert_eq!(decode_on(b, &bad, components, &mut other), used);
+                assert!(used.is_err() || out == other);
                 let _ = decode(&bad, components, &mut out[..components]);
             }
         }

@@ -3,7 +3,8 @@
 use crate::motion::Blend;
 
 /// A quantized component. Predictions are made in a wider signed integer (`i32` holds everything that 8- and 16-bit
-/// words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is reversible.
+/// words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is reversible. Prediction from
+/// other frames is the exception: in 16-bit words every stage of it is wrapped, so that kernels need no wider ones.
 pub trait Word:
     Copy + Default + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
 {
@@ -31,6 +32,10 @@ pub trait Word:
     fn mean(self, other: Self, signed: bool) -> Self;
     /// `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as unsigned numbers.
     fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
+    /// The words as 16-bit ones, if that is what they are: for kernels that are written for these.
+    fn words16(words: &[Self]) -> Option<&[u16]>;
+    /// As [`Word::words16`].
+    fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
     /// The prediction of a between frame, see [`crate::motion`].
     fn between(
         previous: Self,
@@ -42,7 +47,7 @@ pub trait Word:
 }
 
 macro_rules! word {
-    ($($t:ty, $signed:ty, $wide:ty;)*) => {$(
+    ($($t:ty, $signed:ty, $wide:ty { $($own:tt)* })*) => {$(
         impl Word for $t {
             const BYTES: usize = std::mem::size_of::<$t>();
             #[inline(always)]
@@ -76,22 +81,64 @@ macro_rules! word {
                 let wide = |w: Self| if signed { <$wide>::from(w as $signed) } else { <$wide>::from(w) };
                 ((<$wide>::from(edge) * (wide(b) + wide(c)) + <$wide>::from(apex) * wide(a) + 64) >> 7) as $t
             }
-            #[inline(always)]
-            fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
-                let (f1, f2) = (<$wide>::from(previous), <$wide>::from(before));
-                let (i0, i1) = (<$wide>::from(index_before), <$wide>::from(index_after));
-                let (a, b, c) = (<$wide>::from(by.a), <$wide>::from(by.b), <$wide>::from(by.c));
-                let motion = f1 + ((a * (f1 - f2) + 64) >> 7);
-                let inside = i0 + ((b * (i1 - i0) + 128) >> 8);
-                (inside + ((c * (motion - inside) + 64) >> 7)) as $t
-            }
+            $($own)*
         }
     )*};
 }
 word! {
-    u8, i8, i32;
-    u16, i16, i32;
-    u32, i32, i64;
+    u8, i8, i32 {
+        fn words16(_: &[Self]) -> Option<&[u16]> {
+            None
+        }
+        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+            None
+        }
+        #[inline(always)]
+        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+            let (f1, f2) = (i32::from(previous), i32::from(before));
+            let (i0, i1) = (i32::from(index_before), i32::from(index_after));
+            let (a, b, c) = (i32::from(by.a), i32::from(by.b), i32::from(by.c));
+            let motion = f1 + ((a * (f1 - f2) + 64) >> 7);
+            let inside = i0 + ((b * (i1 - i0) + 128) >> 8);
+            (inside + ((c * (motion - inside) + 64) >> 7)) as u8
+        }
+    }
+    u16, i16, i32 {
+        fn words16(words: &[Self]) -> Option<&[u16]> {
+            Some(words)
+        }
+        fn words16_mut(words: &mut [Self]) -> Option<&mut [u16]> {
+            Some(words)
+        }
+        #[inline(always)]
+        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+            // `factor` of the way from one to the other, which may be the short way around.
+            let part = |to: u16, from: u16, factor: u8, half: i32, shift: u32| {
+                let way = i32::from(to.wrapping_sub(from) as i16);
+                ((i32::from(factor) * way + half) >> shift) as u16
+            };
+            let motion = previous.wrapping_add(part(previous, before, by.a, 64, 7));
+            let inside = index_before.wrapping_add(part(index_after, index_before, by.b, 128, 8));
+            inside.wrapping_add(part(motion, inside, by.c, 64, 7))
+        }
+    }
+    u32, i32, i64 {
+        fn words16(_: &[Self]) -> Option<&[u16]> {
+            None
+        }
+        fn words16_mut(_: &mut [Self]) -> Option<&mut [u16]> {
+            None
+        }
+        #[inline(always)]
+        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+            let (f1, f2) = (i64::from(previous), i64::from(before));
+            let (i0, i1) = (i64::from(index_before), i64::from(index_after));
+            let (a, b, c) = (i64::from(by.a), i64::from(by.b), i64::from(by.c));
+            let motion = f1 + ((a * (f1 - f2) + 64) >> 7);
+            let inside = i0 + ((b * (i1 - i0) + 128) >> 8);
+            (inside + ((c * (motion - inside) + 64) >> 7)) as u32
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,187 @@
+//! `decode`: megabytes of raw positions per second that one core decodes, from compressed bytes in memory to quantized
+//! levels; what each stage takes of it; and what the machine and plain block decompression do beside it.
+
+use crate::machine;
+use crate::stages::{Row, measure};
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use meshreel_codec::block::Format;
+use meshreel_codec::isa::Isa;
+use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::Channels;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Files: .reel as they are; .obj, with a .pc2 of the same name beside them, are compiled first.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Block compressions that an .obj is compiled with.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
+    block: Vec<Block>,
+    /// Promised error as a fraction of the diagonal, for an .obj.
+    #[arg(long, default_value_t = 1e-4)]
+    tolerance: f64,
+    /// How much work is spent on size, 1 to 9, for an .obj.
+    #[arg(long, default_value_t = Options::default().effort)]
+    effort: u32,
+    /// Decodes so many times; the fastest counts.
+    #[arg(long, default_value_t = 40)]
+    repeat: usize,
+    /// One JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    #[arg(long)]
+    record: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Block {
+    Store,
+    Deflate,
+    Lz4hc,
+    Zstd,
+}
+
+impl Block {
+    fn format(self) -> Format {
+        match self {
+            Block::Store => Format::Store,
+            Block::Deflate => Format::Deflate,
+            Block::Lz4hc => Format::Lz4,
+            Block::Zstd => Format::Zstd,
+        }
+    }
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |v| v.get_name().to_owned())
+    }
+}
+
+const HEADER: &str = "bench,name,block,bits,decode_mb_per_s,block_stage,residual_stage,spatial_stage,motion_stage,plain,of_plain,dequantize,memcpy";
+
+/// Always true where everything decoded to what the player gives: speed has no right and wrong.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let mut rows = Vec::new();
+    if !arguments.json {
+        println!("{:?}, {}", Isa::get(), machine::name());
+        print_head();
+    }
+    for file in &arguments.files {
+        let is_reel = file.extension().is_some_and(|e| e == "reel");
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let blocks = if is_reel {
+            &[Block::Store][..]
+        } else {
+            &arguments.block[..]
+        };
+        for block in blocks {
+            let compiled = folder.path().join("decode.reel");
+            let path = if is_reel {
+                file
+            } else {
+                make(file, &compiled, *block, arguments)?;
+                &compiled
+            };
+            let mut row = measure(path, arguments.repeat.max(1))
+                .with_context(|| format!("decoding {}", file.display()))?;
+            row.name = name.to_string();
+            row.block = if is_reel { "file".into() } else { block.name() };
+            if !arguments.json {
+                print_row(&row);
+            }
+            rows.push(row);
+        }
+    }
+    if arguments.json {
+        println!(
+            "{}",
+            serde_json::json!({ "machine": machine::name(), "rows": rows })
+        );
+    }
+    if arguments.record {
+        let line = |r: &Row| {
+            format!(
+                "decode,{},{},{:.3},{:.0},{:.0},{:.0},{:.0},{:.0},{:.0},{:.3},{:.0},{:.0}",
+                r.name,
+                r.block,
+                r.bits,
+                r.decode,
+                r.block_stage,
+                r.residual_stage,
+                r.spatial_stage,
+                r.motion_stage,
+                r.plain,
+                r.of_plain,
+                r.dequantize,
+                r.memcpy
+            )
+        };
+        let path = machine::record(HEADER, &rows.iter().map(line).collect::<Vec<_>>())?;
+        eprintln!("recorded in {}", path.display());
+    }
+    Ok(true)
+}
+
+fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyhow::Result<()> {
+    let options = Options {
+        tolerance: Tolerance::Relative(arguments.tolerance),
+        channels: Channels {
+            normals: false,
+            uvs: false,
+            colours: false,
+        },
+        method: MethodChoice::Soft,
+        effort: arguments.effort,
+        block: block.format(),
+        ..Options::default()
+    };
+    let read_options = ReadOptions {
+        points: Some(obj.with_extension("pc2")),
+        ..ReadOptions::default()
+    };
+    let (scene, remarks) = read::open(obj, &read_options)?;
+    compile(&scene, remarks, target, &options, &Silent)?;
+    Ok(())
+}
+
+fn print_head() {
+    println!(
+        "{:<9} {:<7} {:>6} {:>7} | {:>7} {:>8} {:>7} {:>7} | {:>7} {:>5} | {:>8} {:>7} | layouts",
+        "sequence",
+        "block",
+        "bits",
+        "decode",
+        "block",
+        "residual",
+        "spatial",
+        "motion",
+        "plain",
+        "of it",
+        "to f32",
+        "memcpy"
+    );
+}
+
+fn print_row(r: &Row) {
+    println!(
+        "{:<9} {:<7} {:>6.2} {:>7.0} | {:>7.0} {:>8.0} {:>7.0} {:>7.0} | {:>7.0} {:>5.2} | {:>8.0} {:>7.0} | {:?} spatial {:.2}",
+        r.name,
+        r.block,
+        r.bits,
+        r.decode,
+        r.block_stage,
+        r.residual_stage,
+        r.spatial_stage,
+        r.motion_stage,
+        r.plain,
+        r.of_plain,
+        r.dequantize,
+        r.memcpy,
+        r.layouts,
+        r.spatial_share
+    );
+}

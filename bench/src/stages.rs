@@ -1,0 +1,360 @@
+//! Decodes the one animated stream of a file from memory, whole and stage by stage, against the clock.
+
+use anyhow::bail;
+use meshreel::format::FrameKind;
+use meshreel::record::{MeshRecord, Method, NodeRecord, StreamRecord, Visibility};
+use meshreel::{FrameDecoder, Levels, Limits, Reel};
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::motion::{self, Blend, Sources};
+use meshreel_codec::parallelogram::{self, Rule, Spatial, Table, Weights};
+use meshreel_codec::stream::{self, References};
+use meshreel_codec::{quantize, residual, word::Word};
+use serde::Serialize;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+/// One line of the table. Speeds are MB/s of raw positions, 12 bytes per vertex and frame.
+#[derive(Serialize, Default)]
+pub struct Row {
+    pub name: String,
+    pub block: String,
+    /// Bits per vertex and frame of all frame blocks.
+    pub bits: f64,
+    /// From compressed bytes to levels.
+    pub decode: f64,
+    /// Each stage by itself: decompression, residuals, prediction inside the frame, prediction from other frames.
+    pub block_stage: f64,
+    pub residual_stage: f64,
+    pub spatial_stage: f64,
+    pub motion_stage: f64,
+    /// Plain decompression of the same blocks, followed by the motion kernel alone.
+    pub plain: f64,
+    /// Group by group, its frames once forwards and then from the last to the first, by way of the player's decoder.
+    pub of_plain: f64,
+    /// Levels to f32, by themselves.
+    pub dequantize: f64,
+    /// A copy of as many bytes as the positions have.
+    pub memcpy: f64,
+    /// Share of frames with spatial prediction, and with each residual layout.
+    pub spatial_share: f64,
+    pub layouts: [usize; 4],
+}
+
+/// Times every stage; each frame's fastest of `repeat` runs counts, so that what else the machine does is left out.
+pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
+    let reel = Reel::open(path, &Limits::default())?;
+    let [mesh] = &reel.description().meshes[..] else {
+        bail!("only files with one mesh are measured");
+    };
+    let [stream] = &mesh.streams[..] else {
+        bail!("only files with positions alone are measured");
+    };
+    let still = |n: &NodeRecord| {
+        !n.animated && n.visibility != Visibility::Animated
+    };
+    if mesh.method != Method::Soft || !reel.description().nodes.iter().all(still) {
+        bail!("only soft meshes under nodes that stand still are measured");
+    }
+    match stream.word {
+        1 => Bench::<u8>::new(&reel, mesh, stream)?.row(repeat),
+        2 => Bench::<u16>::new(&reel, mesh, stream)?.row(repeat),
+        _ => Bench::<u32>::new(&reel, mesh, stream)?.row(repeat),
+    }
+}
+
+/// Everything of one file in memory.
+struct Bench<'a, W> {
+    reel: &'a Reel,
+    stream: &'a StreamRecord,
+    vertices: usize,
+    table: Table,
+    base: Vec<W>,
+    /// In decode order.
+    steps: Vec<Step>,
+    /// Compressed and raw content of each step's frame.
+    blocks: Vec<Vec<u8>>,
+    raw: Vec<Vec<u8>>,
+    parts: Vec<Parts>,
+}
+
+/// A frame, and the buffers that it is decoded to and predicted from.
+#[derive(Clone, Copy)]
+struct Step {
+    frame: usize,
+    out: usize,
+    from: Option<[Option<usize>; 4]>,
+}
+
+/// What stands at the front of a stream.
+struct Parts {
+    source: u8,
+    blend: Blend,
+    rule: Option<Rule>,
+    residuals: usize,
+    layout: u8,
+}
+
+/// Buffers for two index frames and three between them, as the player has.
+const BUFFERS: usize = 5;
+
+impl<'a, W: Word> Bench<'a, W> {
+    fn new(reel: &'a Reel, mesh: &MeshRecord, stream: &'a StreamRecord) -> anyhow::Result<Self> {
+        let vertices = mesh.vertices as usize;
+        let mut block = Vec::new();
+        reel.reader()
+            .read_chunk(mesh.values.chunk as usize, &mut block)?;
+        let content = unpack(&block)?;
+        let at = mesh.values.offset as usize;
+        let values = &content[at..at + mesh.values.size as usize];
+        let (table, used) = match mesh.has_table {
+            true => parallelogram::decode_table(values, &reel.indices(0)?, vertices)?,
+            false => (Table::new(), 0),
+        };
+        let mut base = vec![W::default(); 3 * vertices];
+        let refs = References::index(None, &table);
+        stream::decode(&values[used..], 3, Spatial::Parallelogram, refs, &mut base)?;
+        let steps = steps(reel);
+        let mut blocks = Vec::new();
+        for step in &steps {
+            let mut block = Vec::new();
+            reel.reader().read_frame(step.frame, &mut block)?;
+            blocks.push(block);
+        }
+        let raw: Vec<Vec<u8>> = blocks.iter().map(|b| unpack(b)).collect::<Result<_, _>>()?;
+        let parts = raw.iter().map(|raw| Parts::read(raw)).collect();
+        Ok(Bench {
+            reel,
+            stream,
+            vertices,
+            table,
+            base,
+            steps,
+            blocks,
+            raw,
+            parts,
+        })
+    }
+
+    fn row(&self, repeat: usize) -> anyhow::Result<Row> {
+        self.check()?;
+        let bytes = 12e-6 * (self.vertices * self.steps.len()) as f64;
+        let mut frames = vec![vec![W::default(); 3 * self.vertices]; BUFFERS];
+        let mut scratch = vec![0; self.raw.iter().map(Vec::len).max().unwrap_or(0)];
+        let mut decompressor = Decompressor::new();
+        // The fastest time of each step counts.
+        let speed = |pass: &mut dyn FnMut(usize)| {
+            let mut best = vec![f64::INFINITY; self.steps.len()];
+            for _ in 0..repeat {
+                for (at, best) in best.iter_mut().enumerate() {
+                    let start = Instant::now();
+                    pass(at);
+                    *best = best.min(start.elapsed().as_secs_f64());
+                }
+            }
+            bytes / best.iter().sum::<f64>()
+        };
+        let decode = speed(&mut |at| self.step(at, &mut decompressor, &mut scratch, &mut frames));
+        let block_stage = speed(&mut |at| {
+            black_box(decompressor.content(&self.blocks[at], &mut scratch).is_ok());
+        });
+        let residual_stage = speed(&mut |at| {
+            let out = &mut frames[self.steps[at].out];
+            let bytes = &self.raw[at][self.parts[at].residuals..];
+            black_box(residual::decode(bytes, 3, out).is_ok());
+        });
+        let spatial_stage = speed(&mut |at| {
+            let parts = &self.parts[at];
+            if let Some(rule) = parts.rule {
+                let signed = parts.source != 0;
+                let out = &mut frames[self.steps[at].out];
+                black_box(parallelogram::reconstruct(3, rule, signed, &self.table, out).is_ok());
+            }
+        });
+        let motion_stage =
+            speed(&mut |at| self.predict(&self.steps[at], &self.parts[at], &mut frames));
+        let plain = speed(&mut |at| {
+            black_box(decompressor.content(&self.blocks[at], &mut scratch).is_ok());
+            self.predict(&self.steps[at], &self.parts[at], &mut frames);
+        });
+        let mut floats = vec![0f32; 3 * self.vertices];
+        let dequantize = speed(&mut |at| {
+            quantize::dequantize(&self.stream.axes, &frames[self.steps[at].out], &mut floats);
+            black_box(&floats);
+        });
+        let source = vec![0u8; 12 * self.vertices];
+        let mut target = source.clone();
+        let memcpy = speed(&mut |_| {
+            target.copy_from_slice(black_box(&source));
+            black_box(&target);
+        });
+        let size: usize = self.blocks.iter().map(Vec::len).sum();
+        let mut layouts = [0; 4];
+        for parts in &self.parts {
+            layouts[usize::from(parts.layout) & 3] += 1;
+        }
+        let spatial = self.parts.iter().filter(|p| p.rule.is_some()).count();
+        Ok(Row {
+            bits: 8.0 * size as f64 / (self.vertices * self.steps.len()) as f64,
+            decode,
+            block_stage,
+            residual_stage,
+            spatial_stage,
+            motion_stage,
+            plain,
+            of_plain: decode / plain,
+            dequantize,
+            memcpy,
+            spatial_share: spatial as f64 / self.parts.len().max(1) as f64,
+            layouts,
+            ..Row::default()
+        })
+    }
+
+    /// Decodes everything once, and compares with what the player gives.
+    fn check(&self) -> anyhow::Result<()> {
+        let mut player = FrameDecoder::new(self.reel)?;
+        let mut frames = vec![vec![W::default(); 3 * self.vertices]; BUFFERS];
+        let mut scratch = vec![0; self.raw.iter().map(Vec::len).max().unwrap_or(0)];
+        let mut decompressor = Decompressor::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            self.step(at, &mut decompressor, &mut scratch, &mut frames);
+            player.decode(step.frame)?;
+            let mine = frames[step.out].iter().map(|w| w.to_u32());
+            let same = match player.mesh(0).levels(0) {
+                Levels::U8(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
+                Levels::U16(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
+                Levels::U32(v) => v.iter().copied().eq(mine),
+            };
+            if !same {
+                bail!("frame {} is not what the player gives", step.frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes a frame.
+    fn step(
+        &self,
+        at: usize,
+        decompressor: &mut Decompressor,
+        scratch: &mut [u8],
+        frames: &mut [Vec<W>],
+    ) {
+        let step = &self.steps[at];
+        let content = decompressor.content(&self.blocks[at], scratch);
+        let mut out = std::mem::take(&mut frames[step.out]);
+        let frame = |at: usize| &frames[at][..];
+        let refs = match step.from {
+            None => References::index(Some(&self.base), &self.table),
+            Some([previous, before, first, last]) => References {
+                previous: previous.map(frame),
+                before_previous: before.map(frame),
+                index_before: first.map(frame),
+                index_after: last.map(frame),
+                ..References::index(Some(&self.base), &self.table)
+            },
+        };
+        if let Ok(content) = content {
+            let decoded = stream::decode(content, 3, Spatial::Parallelogram, refs, &mut out);
+            black_box(decoded.is_ok());
+        }
+        frames[step.out] = out;
+    }
+
+    /// The kernel of prediction from other frames alone.
+    fn predict(&self, step: &Step, parts: &Parts, frames: &mut [Vec<W>]) {
+        let mut out = std::mem::take(&mut frames[step.out]);
+        match (step.from, parts.source) {
+            (Some([Some(previous), before, Some(first), Some(last)]), 2) => {
+                let sources = Sources {
+                    previous: &frames[previous],
+                    before_previous: &frames[before.unwrap_or(previous)],
+                    index_before: &frames[first],
+                    index_after: &frames[last],
+                };
+                motion::reconstruct(sources, parts.blend, &mut out);
+            }
+            (_, 1) => {
+                for (o, &b) in out.iter_mut().zip(&self.base) {
+                    *o = o.wrapping_add(b);
+                }
+            }
+            _ => {}
+        }
+        black_box(&out);
+        frames[step.out] = out;
+    }
+}
+
+impl Parts {
+    /// As `docs/FORMAT.md` has it. The file was decoded before, so it is whole.
+    fn read(raw: &[u8]) -> Parts {
+        let predictor = raw[0];
+        let source = predictor & 3;
+        let mut at = 1;
+        let mut blend = Blend::default();
+        if source == 2 {
+            blend = Blend {
+                a: raw[1],
+                b: raw[2],
+                c: raw[3],
+            };
+            at += 3;
+        }
+        let mut rule = (source != 2).then_some(Rule::Usual(Spatial::Parallelogram));
+        if predictor & 4 != 0 {
+            rule = Some(Rule::Weighted(Weights {
+                edge: raw[at],
+                apex: raw[at + 1] as i8,
+            }));
+            at += 2;
+        }
+        Parts {
+            source,
+            blend,
+            rule,
+            residuals: at,
+            layout: raw[at],
+        }
+    }
+}
+
+fn unpack(block: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut content = vec![0; Decompressor::raw_size(block)?];
+    Decompressor::new().decompress(block, &mut content)?;
+    Ok(content)
+}
+
+/// All frames, group by group: the index frame at the end, then those between.
+fn steps(reel: &Reel) -> Vec<Step> {
+    let index: Vec<usize> = (0..reel.frame_count())
+        .filter(|&f| reel.frame_kind(f) == FrameKind::Index)
+        .collect();
+    let mut steps = Vec::new();
+    for (group, &last) in index.iter().enumerate() {
+        let (out, other) = (group % 2, (group + 1) % 2);
+        steps.push(Step {
+            frame: last,
+            out,
+            from: None,
+        });
+        let Some(first) = group.checked_sub(1).map(|g| index[g]) else {
+            continue;
+        };
+        let buffer = |frame: usize| match frame == first {
+            true => other,
+            false => 2 + frame % 3,
+        };
+        for frame in first + 1..last {
+            let before = (frame > first + 1).then(|| buffer(frame - 2));
+            steps.push(Step {
+                frame,
+                out: buffer(frame),
+                from: Some([Some(buffer(frame - 1)), before, Some(other), Some(out)]),
+            });
+        }
+    }
+    steps
+}
+
