@@ -1,9 +1,8 @@
 //! Decodes the one animated stream of a file from memory, whole and stage by stage, against the clock.
 
 use anyhow::bail;
-use meshreel::format::FrameKind;
 use meshreel::record::{MeshRecord, Method, NodeRecord, StreamRecord, Visibility};
-use meshreel::{FrameDecoder, Levels, Limits, Reel};
+use meshreel::{FrameDecoder, FrameKind, Levels, Limits, Reel};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::motion::{self, Blend, Sources};
 use meshreel_codec::parallelogram::{self, Rule, Spatial, Table, Weights};
@@ -117,8 +116,9 @@ impl<'a, W: Word> Bench<'a, W> {
         let steps = steps(reel);
         let mut blocks = Vec::new();
         for step in &steps {
-            let mut block = Vec::new();
-            reel.reader().read_frame(step.frame, &mut block)?;
+            let chunk = reel.frame_chunk(step.frame);
+            let mut block = vec![0; chunk.size as usize];
+            reel.reader().source().read_at(chunk.offset, &mut block)?;
             blocks.push(block);
         }
         let raw: Vec<Vec<u8>> = blocks.iter().map(|b| unpack(b)).collect::<Result<_, _>>()?;

@@ -33,10 +33,56 @@
 //! Credit: Costa Touma and Craig Gotsman, "Triangle Mesh Compression", 1998; the table is CryEngine's (Axel Gneiting,
 //! 2014). Departures: chosen over several frames instead of the first; any neighbour serves where no triangle does.
 
-use crate::{Corrupt, word::Word};
+use crate::{Corrupt, isa::Isa, word::Word};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 
 /// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first = previous vertex.
-pub type Table = Vec<[u16; 3]>;
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    entries: Vec<[u16; 3]>,
+    /// Whether an entry points outside, or farther back than it may.
+    wild: bool,
+}
+
+impl Table {
+    /// Without entries: every vertex is predicted from the one before.
+    pub fn new() -> Table {
+        Table::default()
+    }
+
+    /// Without entries, and room for so many.
+    pub fn with_capacity(vertices: usize) -> Table {
+        Table {
+            entries: Vec::with_capacity(vertices),
+            wild: false,
+        }
+    }
+
+    fn push(&mut self, entry: [u16; 3]) {
+        let most = self.entries.len().min(LOOK_BACK as usize);
+        let inside = |&d: &u16| (1..=most).contains(&usize::from(d));
+        self.wild |= entry[0] != NONE && !entry.iter().all(inside);
+        self.entries.push(entry);
+    }
+}
+
+impl std::ops::Deref for Table {
+    type Target = [[u16; 3]];
+    fn deref(&self) -> &[[u16; 3]] {
+        &self.entries
+    }
+}
+
+impl FromIterator<[u16; 3]> for Table {
+    fn from_iter<I: IntoIterator<Item = [u16; 3]>>(entries: I) -> Table {
+        let mut table = Table::new();
+        entries.into_iter().for_each(|entry| table.push(entry));
+        table
+    }
+}
+
 /// Largest distance back. Part of the format.
 pub const LOOK_BACK: u32 = 4096;
 /// No triangle: the previous vertex predicts. Part of the format.
@@ -397,7 +443,8 @@ pub fn residual<W: Word>(
     });
 }
 
-/// `values = residuals + prediction`, in place, vertex after vertex. Fails if the table points outside.
+/// `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the table points
+/// outside.
 pub fn reconstruct<W: Word>(
     components: usize,
     rule: impl Into<Rule>,
@@ -405,14 +452,41 @@ pub fn reconstruct<W: Word>(
     table: &Table,
     values: &mut [W],
 ) -> Result<(), Corrupt> {
+    reconstruct_on(Isa::get(), components, rule, signed, table, values)
+}
+
+fn reconstruct_on<W: Word>(
+    isa: Isa,
+    components: usize,
+    rule: impl Into<Rule>,
+    signed: bool,
+    table: &Table,
+    values: &mut [W],
+) -> Result<(), Corrupt> {
     let count = values.len() / components.max(1);
-    if values.len() != count * components || !(table.is_empty() || table.len() == count) {
+    if components > 4
+        || values.len() != count * components
+        || !(table.is_empty() || table.len() == count)
+    {
         return Err(Corrupt("table: another number of vertices"));
     }
     if count == 0 {
         return Ok(());
     }
-    with_rule!(rule.into(), rule => match (components, table.is_empty()) {
+    let rule = rule.into();
+    #[cfg(target_arch = "x86_64")]
+    if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.wild)
+        && let Some(values) = W::words16_mut(values)
+    {
+        match components {
+            1 => avx2::reconstruct::<1>(avx2, rule, signed, table, values),
+            2 => avx2::reconstruct::<2>(avx2, rule, signed, table, values),
+            3 => avx2::reconstruct::<3>(avx2, rule, signed, table, values),
+            _ => avx2::reconstruct::<4>(avx2, rule, signed, table, values),
+        }
+        return Ok(());
+    }
+    with_rule!(rule, rule => match (components, table.is_empty()) {
         (_, true) => {
             for plane in values.chunks_exact_mut(count) {
                 let mut before = W::default();
@@ -475,7 +549,7 @@ mod tests {
     fn golden() {
         let indices = [0, 1, 2, 2, 1, 3];
         assert_eq!(
-            derive_table(&indices, 4),
+            derive_table(&indices, 4)[..],
             [[NONE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]
         );
         let table = derive_table(&indices, 4);
@@ -565,11 +639,23 @@ mod tests {
     #[test]
     fn empty_and_outside() {
         assert!(build_table::<u16>(&[], 0, 3, &[&[]]).is_empty());
-        assert_eq!(derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2), [[NONE; 3]; 2]);
+        assert_eq!(
+            derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2)[..],
+            [[NONE; 3]; 2]
+        );
         let mut values = [1u16, 2, 3];
-        let bad: Table = vec![[1, 1, 1]; 3];
+        let bad: Table = [[1, 1, 1]; 3].into_iter().collect();
         assert!(reconstruct(1, Spatial::Parallelogram, false, &bad, &mut values).is_err());
-        assert!(reconstruct(1, Spatial::Average, false, &vec![[NONE; 3]; 2], &mut values).is_err());
+        assert!(
+            reconstruct(
+                1,
+                Spatial::Average,
+                false,
+                &[[NONE; 3]; 2].into_iter().collect(),
+                &mut values
+            )
+            .is_err()
+        );
         reconstruct::<u16>(3, Spatial::Average, false, &Table::new(), &mut []).unwrap();
     }
 
@@ -578,6 +664,49 @@ mod tests {
         let indices: Vec<u32> = (2..300).flat_map(|v| [0, 1, v]).collect();
         let table = derive_table(&indices, 300);
         assert_eq!(table[299], [297, 299, 298]);
+    }
+
+    /// More vertices than a ring has, and entries of every distance.
+    #[test]
+    fn far_back() {
+        let n = 20_000usize;
+        let mut seed = 1u32;
+        let mut next = |limit: usize| {
+            seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
+            (seed >> 8) as usize % limit.max(1)
+        };
+        let table: Table = (0..n)
+            .map(|v| match (v, next(9)) {
+                (0, _) | (_, 0) => [NONE; 3],
+                (_, 1) => [v.min(4096) as u16; 3],
+                _ => [0; 3].map(|_| 1 + next(v.min(4096)) as u16),
+            })
+            .collect();
+        assert!(!table.wild);
+        let data: Vec<u16> = (0..4 * n).map(|_| next(65536) as u16).collect();
+        for rule in [
+            Rule::Usual(Spatial::Parallelogram),
+            Rule::Usual(Spatial::Average),
+            Rule::Weighted(Weights {
+                edge: 255,
+                apex: -128,
+            }),
+            Rule::Weighted(Weights {
+                edge: 255,
+                apex: 127,
+            }),
+        ] {
+            for (components, signed) in [(1, false), (2, true), (3, false), (3, true), (4, true)] {
+                let data = &data[..components * n];
+                let mut r = vec![0; data.len()];
+                residual(data, components, rule, signed, &table, &mut r);
+                for isa in Isa::all() {
+                    let mut back = r.clone();
+                    reconstruct_on(isa, components, rule, signed, &table, &mut back).unwrap();
+                    assert_eq!(back, data, "{isa:?} {rule:?} {components} {signed}");
+                }
+            }
+        }
     }
 
     proptest! {
@@ -597,6 +726,15 @@ mod tests {
                         residual(data, components, rule, signed, &table, &mut r);
                         reconstruct(components, rule, signed, &table, &mut r).unwrap();
                         prop_assert_eq!(&r, data);
+                    }
+                    for components in 1..=4 {
+                        let narrow: Vec<u16> = (0..components * 50).map(|i| data[i % 150] as u16).collect();
+                        for isa in Isa::all() {
+                            let mut r = vec![0; narrow.len()];
+                            residual(&narrow, components, rule, signed, &table, &mut r);
+                            reconstruct_on(isa, components, rule, signed, &table, &mut r).unwrap();
+                            prop_assert_eq!(&r, &narrow, "{:?}", isa);
+                        }
                     }
                 }
             }
