@@ -3,11 +3,11 @@
 
 use crate::machine;
 use crate::stages::{Row, measure};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
 use meshreel_codec::block::Format;
 use meshreel_codec::isa::Isa;
-use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::{Path, PathBuf};
@@ -137,6 +137,7 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
         method: MethodChoice::Soft,
         effort: arguments.effort,
         block: block.format(),
+        preset: Preset::Classic,
         ..Options::default()
     };
     let read_options = ReadOptions {

@@ -49,9 +49,7 @@ pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
     let [stream] = &mesh.streams[..] else {
         bail!("only files with positions alone are measured");
     };
-    let still = |n: &NodeRecord| {
-        !n.animated && n.visibility != Visibility::Animated
-    };
+    let still = |n: &NodeRecord| !n.animated && n.visibility != Visibility::Animated;
     if mesh.method != Method::Soft || !reel.description().nodes.iter().all(still) {
         bail!("only soft meshes under nodes that stand still are measured");
     }
@@ -357,4 +355,3 @@ fn steps(reel: &Reel) -> Vec<Step> {
     }
     steps
 }
-

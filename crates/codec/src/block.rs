@@ -123,7 +123,7 @@ mod native {
     use super::Format;
     use crate::bytes::put_varint;
     use lz4::block::CompressionMode;
-    use zstd::zstd_safe::CParameter;
+    use zstd::zstd_safe::{CParameter, DCtx};
 
     // Tuning: the libraries' levels for effort 1 … 9.
     const DEFLATE: [i32; 9] = [1, 2, 4, 5, 6, 7, 9, 10, 12];
@@ -230,19 +230,25 @@ mod native {
 
     pub(super) struct Decoder {
         deflate: libdeflater::Decompressor,
-        zstd: Option<zstd::bulk::Decompressor<'static>>,
+        zstd: Option<DCtx<'static>>,
     }
 
     impl Default for Decoder {
         fn default() -> Self {
             Decoder {
                 deflate: libdeflater::Decompressor::new(),
-                zstd: zstd::bulk::Decompressor::new().ok(),
+                zstd: DCtx::try_create(),
             }
         }
     }
 
     impl Decoder {
+        /// Bytes of the zstd context, the only one that could grow.
+        #[cfg(test)]
+        pub(super) fn size(&self) -> Option<usize> {
+            self.zstd.as_ref().map(DCtx::sizeof)
+        }
+
         pub(super) fn decompress(
             &mut self,
             format: Format,
@@ -256,7 +262,7 @@ mod native {
                     let size = i32::try_from(out.len()).ok()?;
                     lz4::block::decompress_to_buffer(data, Some(size), out).ok()
                 }
-                Format::Zstd => self.zstd.as_mut()?.decompress_to_buffer(data, out).ok(),
+                Format::Zstd => self.zstd.as_mut()?.decompress(out, data).ok(),
             }
         }
     }
@@ -398,6 +404,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// LZ4 has no context and libdeflate's is fixed; zstd's could grow, with the first block or with a larger one.
+    #[test]
+    fn contexts_are_made_beforehand() {
+        let mut decompressor = Decompressor::new();
+        let before = decompressor.inner.size().unwrap();
+        for effort in [1, 5, 9] {
+            for size in [100, 5000, 3_000_000] {
+                let raw = content(size, 3);
+                let mut block = Vec::new();
+                Compressor::new(Format::Zstd, effort).compress(&raw, &mut block);
+                let mut out = vec![0; size];
+                assert_eq!(decompressor.content(&block, &mut out), Ok(&raw[..]));
+                assert_eq!(decompressor.inner.size(), Some(before));
+            }
+        }
+        let mut block = Vec::new();
+        Compressor::new(Format::Store, 5).compress(b"abc", &mut block);
+        assert_eq!(decompressor.content(&block, &mut []), Ok(&b"abc"[..]));
+        assert!(decompressor.content(&block[..4], &mut []).is_err());
     }
 
     #[test]

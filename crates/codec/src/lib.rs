@@ -5,6 +5,7 @@
 //! and write only into the caller's buffers. No files, clocks or threads here.
 
 pub mod ball;
+pub mod blend;
 pub mod block;
 mod bytes;
 mod cost;

@@ -60,6 +60,11 @@ impl Table {
         }
     }
 
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.wild = false;
+    }
+
     fn push(&mut self, entry: [u16; 3]) {
         let most = self.entries.len().min(LOOK_BACK as usize);
         let inside = |&d: &u16| (1..=most).contains(&usize::from(d));
@@ -102,6 +107,97 @@ pub enum Spatial {
     Average,
 }
 
+/// Corners by vertex, in index order.
+#[derive(Debug, Default)]
+struct Corners {
+    /// First corner of each vertex in `corners`, and the end.
+    first: Vec<u32>,
+    corners: Vec<u32>,
+}
+
+impl Corners {
+    /// Triangles with indices that are out of range are left out.
+    fn fill(&mut self, indices: &[u32], vertices: usize) {
+        let triangles = indices.len() / 3;
+        let corner = |at: usize| (indices[at] as usize) < vertices;
+        let whole = |t: usize| corner(3 * t) && corner(3 * t + 1) && corner(3 * t + 2);
+        let (first, corners) = (&mut self.first, &mut self.corners);
+        first.clear();
+        first.resize(vertices + 2, 0);
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                first[indices[3 * t + k] as usize + 2] += 1;
+            }
+        }
+        for v in 2..first.len() {
+            first[v] += first[v - 1];
+        }
+        corners.clear();
+        corners.resize(first.last().map_or(0, |&n| n as usize), 0);
+        for t in (0..triangles).filter(|&t| whole(t)) {
+            for k in 0..3 {
+                let slot = &mut first[indices[3 * t + k] as usize + 1];
+                corners[*slot as usize] = (3 * t + k) as u32;
+                *slot += 1;
+            }
+        }
+    }
+
+    fn of(&self, v: usize) -> &[u32] {
+        &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
+    }
+
+    /// Calls `add` with the choices of vertex `v` in their order, without the vertex before, some more than once, until
+    /// it says false.
+    fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
+        let back = |u: u32| {
+            (v as u32)
+                .checked_sub(u)
+                .filter(|d| (1..=LOOK_BACK).contains(d))
+                .map(|d| d as u16)
+        };
+        let sides = |&at: &u32| {
+            let t = at as usize / 3 * 3;
+            let k = at as usize % 3;
+            (indices[t + (k + 1) % 3], indices[t + (k + 2) % 3])
+        };
+        for (b, c) in self.of(v).iter().map(sides) {
+            let (Some(db), Some(dc)) = (back(b), back(c)) else {
+                continue;
+            };
+            // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
+            let fan = |u: u32| self.of(u as usize);
+            let (around, other) = if fan(c).len() < fan(b).len() {
+                (fan(c), b)
+            } else {
+                (fan(b), c)
+            };
+            let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
+                let (x, y) = sides(at);
+                if x == other {
+                    Some(y)
+                } else {
+                    (y == other).then_some(x)
+                }
+            });
+            for a in across.filter(|&a| a as usize != v).take(MAX_FAN) {
+                if let Some(da) = back(a)
+                    && !add([da, db, dc])
+                {
+                    return;
+                }
+            }
+        }
+        for (b, c) in self.of(v).iter().map(sides) {
+            for d in [b, c].into_iter().filter_map(back) {
+                if !add([d; 3]) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
 /// The triangles that may predict each vertex, from connectivity alone.
 pub struct Choices {
     /// First choice of each vertex in `list`, and the end.
@@ -112,27 +208,8 @@ pub struct Choices {
 impl Choices {
     /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are left out.
     pub fn new(indices: &[u32], vertices: usize) -> Choices {
-        let triangles = indices.len() / 3;
-        let corner = |at: usize| (indices[at] as usize) < vertices;
-        let whole = |t: usize| corner(3 * t) && corner(3 * t + 1) && corner(3 * t + 2);
-        // Corners by vertex, and triangles by edge, both in index order.
-        let mut first = vec![0u32; vertices + 2];
-        for t in (0..triangles).filter(|&t| whole(t)) {
-            for k in 0..3 {
-                first[indices[3 * t + k] as usize + 2] += 1;
-            }
-        }
-        for v in 2..first.len() {
-            first[v] += first[v - 1];
-        }
-        let mut corners = vec![0u32; first.last().map_or(0, |&n| n as usize)];
-        for t in (0..triangles).filter(|&t| whole(t)) {
-            for k in 0..3 {
-                let slot = &mut first[indices[3 * t + k] as usize + 1];
-                corners[*slot as usize] = (3 * t + k) as u32;
-                *slot += 1;
-            }
-        }
+        let mut corners = Corners::default();
+        corners.fill(indices, vertices);
         let mut choices = Choices {
             first: Vec::with_capacity(vertices + 1),
             list: Vec::new(),
@@ -140,54 +217,13 @@ impl Choices {
         for v in 0..vertices {
             let start = choices.list.len();
             choices.first.push(start as u32);
-            let mine = &corners[first[v] as usize..first[v + 1] as usize];
-            let back = |u: u32| {
-                (v as u32)
-                    .checked_sub(u)
-                    .filter(|d| (1..=LOOK_BACK).contains(d))
-                    .map(|d| d as u16)
-            };
-            let sides = |&at: &u32| {
-                let t = at as usize / 3 * 3;
-                let k = at as usize % 3;
-                (indices[t + (k + 1) % 3], indices[t + (k + 2) % 3])
-            };
-            let add = |list: &mut Vec<[u16; 3]>, choice: [u16; 3]| {
-                if list.len() - start < MAX_CHOICES - 1 && !list[start..].contains(&choice) {
+            let list = &mut choices.list;
+            corners.choices(indices, v, &mut |choice| {
+                if !list[start..].contains(&choice) {
                     list.push(choice);
                 }
-            };
-            for (b, c) in mine.iter().map(sides) {
-                let (Some(db), Some(dc)) = (back(b), back(c)) else {
-                    continue;
-                };
-                // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
-                let fan =
-                    |u: u32| &corners[first[u as usize] as usize..first[u as usize + 1] as usize];
-                let (around, other) = if fan(c).len() < fan(b).len() {
-                    (fan(c), b)
-                } else {
-                    (fan(b), c)
-                };
-                let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
-                    let (x, y) = sides(at);
-                    if x == other {
-                        Some(y)
-                    } else {
-                        (y == other).then_some(x)
-                    }
-                });
-                for a in across.filter(|&a| a as usize != v).take(MAX_FAN) {
-                    if let Some(da) = back(a) {
-                        add(&mut choices.list, [da, db, dc]);
-                    }
-                }
-            }
-            for (b, c) in mine.iter().map(sides) {
-                for d in [b, c].into_iter().filter_map(back) {
-                    add(&mut choices.list, [d; 3]);
-                }
-            }
+                list.len() - start < MAX_CHOICES - 1
+            });
             choices.list.push([NONE; 3]);
         }
         choices.first.push(choices.list.len() as u32);
@@ -274,7 +310,41 @@ fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Ta
 
 /// The table that takes the first choice everywhere: from connectivity only, nothing is stored.
 pub fn derive_table(indices: &[u32], vertices: usize) -> Table {
-    choices_table(&Choices::new(indices, vertices), |_, _| 0)
+    let mut table = Table::with_capacity(vertices);
+    Deriver::default().derive(indices, vertices, &mut table);
+    table
+}
+
+/// Derives tables; keeps its memory between calls.
+#[derive(Debug, Default)]
+pub struct Deriver {
+    corners: Corners,
+}
+
+impl Deriver {
+    /// With memory for so many vertices and indices: up to these, [`Deriver::derive`] allocates nothing.
+    pub fn with_capacity(vertices: usize, indices: usize) -> Deriver {
+        Deriver {
+            corners: Corners {
+                first: Vec::with_capacity(vertices + 2),
+                corners: Vec::with_capacity(indices),
+            },
+        }
+    }
+
+    /// As [`derive_table`]; `table` is replaced, its memory reused.
+    pub fn derive(&mut self, indices: &[u32], vertices: usize, table: &mut Table) {
+        self.corners.fill(indices, vertices);
+        table.clear();
+        for v in 0..vertices {
+            let mut first = [NONE; 3];
+            self.corners.choices(indices, v, &mut |choice| {
+                first = choice;
+                false
+            });
+            table.push(first);
+        }
+    }
 }
 
 /// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as those of
@@ -714,6 +784,14 @@ mod tests {
         fn reversible(triangles in proptest::collection::vec(0u32..50, 0..200), data in proptest::collection::vec(any::<u32>(), 150), signed: bool, average: bool, edge: u8, apex: i8) {
             let indices = &triangles[..triangles.len() / 3 * 3];
             let usual = if average { Spatial::Average } else { Spatial::Parallelogram };
+            let mut deriver = Deriver::with_capacity(50, indices.len());
+            let held = |d: &Deriver| (d.corners.first.capacity(), d.corners.corners.capacity());
+            let (before, mut derived) = (held(&deriver), Table::with_capacity(50));
+            for _ in 0..2 {
+                deriver.derive(indices, 50, &mut derived);
+                prop_assert_eq!(&derived, &choices_table(&Choices::new(indices, 50), |_, _| 0));
+            }
+            prop_assert_eq!((held(&deriver), derived.entries.capacity()), (before, 50));
             let table = build_table(indices, 50, 3, &[&data]);
             let mut bytes = Vec::new();
             encode_table(&table, indices, &mut bytes);

@@ -61,26 +61,25 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
 /// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the identity.
 #[inline]
 pub fn decode(levels: [u16; 4], bits: u32) -> Frame {
-    let rotation = rotation(levels, bits);
-    // Levels alone decide: a w of zero levels is positive.
-    frame(rotation, if rotation[3] < 0.0 { -1.0 } else { 1.0 })
+    let q = centred(levels, bits);
+    frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
 }
 
-/// The unit quaternion of some levels; its w is negative where the bitangent is reflected.
-#[inline]
-pub fn rotation(levels: [u16; 4], bits: u32) -> [f32; 4] {
+/// The quaternion of some levels, not normalised.
+#[inline(always)]
+pub(crate) fn centred(levels: [u16; 4], bits: u32) -> [f32; 4] {
     let half = half(bits);
-    let mut q = levels.map(|l| (i32::from(l).min(2 * half) - half) as f32);
+    levels.map(|l| (i32::from(l).min(2 * half) - half) as f32)
+}
+
+/// The frame of a quaternion of any length; that of none is the identity.
+#[inline(always)]
+pub(crate) fn frame(mut q: [f32; 4], sign: f32) -> Frame {
     if q == [0.0; 4] {
         q[3] = 1.0;
     }
     let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
-    q.map(|v| v / length)
-}
-
-/// Normal and tangent of a unit quaternion, with the sign of the bitangent.
-#[inline]
-pub fn frame([x, y, z, w]: [f32; 4], sign: f32) -> Frame {
+    let [x, y, z, w] = q.map(|v| v / length);
     Frame {
         normal: [
             2.0 * (x * z + w * y),

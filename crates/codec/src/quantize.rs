@@ -14,7 +14,10 @@
 //! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level converted to
 //! f32; this is frozen, so that every decoder gives the same bits.
 
-use crate::word::Word;
+use crate::{isa::Isa, word::Word};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 
 /// Most levels of an axis. Every level is exact in f32. Part of the format.
 pub const MAX_LEVELS: u32 = 1 << 24;
@@ -162,35 +165,74 @@ impl Axis {
 ///
 /// Panics if the lengths of `levels` and `out` differ or are no multiple of the number of axes.
 pub fn dequantize<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
-    assert_eq!(levels.len(), out.len(), "one float per level");
-    if axes.is_empty() || levels.is_empty() {
-        assert!(levels.is_empty(), "levels without axes");
-        return;
+    dequantize_on(Isa::get(), axes, levels, out);
+}
+
+fn dequantize_on<W: Word>(isa: Isa, axes: &[Axis], levels: &[W], out: &mut [f32]) {
+    check(axes, levels, out);
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(avx2) => avx2::dequantize(avx2, axes, levels, out),
+        _ => dequantize_scalar(axes, levels, out),
     }
-    assert_eq!(levels.len() % axes.len(), 0, "whole vectors");
-    let count = levels.len() / axes.len();
+}
+
+/// Two frames' levels to interleaved floats between them: `a + (b − a)·t` of their values a and b, every operation
+/// rounded to f32. `t` is 0 at `from` and 1 at `to`.
+///
+/// Panics if the lengths of the levels and `out` differ or are no multiple of the number of axes.
+pub fn blend<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+    blend_on(Isa::get(), axes, from, to, t, out);
+}
+
+fn blend_on<W: Word>(isa: Isa, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+    check(axes, from, out);
+    check(axes, to, out);
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(avx2) => avx2::blend(avx2, axes, from, to, t, out),
+        _ => blend_scalar(axes, from, to, t, out),
+    }
+}
+
+fn check<W: Word>(axes: &[Axis], levels: &[W], out: &[f32]) {
+    assert_eq!(levels.len(), out.len(), "one float per level");
+    assert!(levels.is_empty() || !axes.is_empty(), "levels without axes");
+    assert_eq!(levels.len() % axes.len().max(1), 0, "whole vectors");
+}
+
+#[inline(always)]
+fn dequantize_scalar<W: Word>(axes: &[Axis], levels: &[W], out: &mut [f32]) {
+    each(axes, out, |axis, at| axis.value(levels[at].to_u32()));
+}
+
+#[inline(always)]
+fn blend_scalar<W: Word>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
+    each(axes, out, |axis, at| {
+        let (a, b) = (axis.value(from[at].to_u32()), axis.value(to[at].to_u32()));
+        a + (b - a) * t
+    });
+}
+
+/// `out[v·n + k] = value(axes[k], k·count + v)`.
+#[inline(always)]
+fn each(axes: &[Axis], out: &mut [f32], value: impl Fn(&Axis, usize) -> f32) {
+    let count = out.len() / axes.len().max(1);
     match axes {
         [x, y] => {
-            let (lx, ly) = levels.split_at(count);
-            for ((o, &u), &v) in out.chunks_exact_mut(2).zip(lx).zip(ly) {
-                o[0] = x.value(u.to_u32());
-                o[1] = y.value(v.to_u32());
+            for (v, o) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                *o = [value(x, v), value(y, count + v)];
             }
         }
         [x, y, z] => {
-            let (lx, rest) = levels.split_at(count);
-            let (ly, lz) = rest.split_at(count);
-            for (((o, &u), &v), &w) in out.chunks_exact_mut(3).zip(lx).zip(ly).zip(lz) {
-                o[0] = x.value(u.to_u32());
-                o[1] = y.value(v.to_u32());
-                o[2] = z.value(w.to_u32());
+            for (v, o) in out.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+                *o = [value(x, v), value(y, count + v), value(z, 2 * count + v)];
             }
         }
         _ => {
             for (k, axis) in axes.iter().enumerate() {
-                let plane = &levels[k * count..(k + 1) * count];
-                for (o, &l) in out.chunks_exact_mut(axes.len()).zip(plane) {
-                    o[k] = axis.value(l.to_u32());
+                for (v, o) in out.chunks_exact_mut(axes.len()).enumerate() {
+                    o[k] = value(axis, k * count + v);
                 }
             }
         }
@@ -258,15 +300,26 @@ mod tests {
         }
 
         #[test]
-        fn dequantize_is_value(levels in proptest::collection::vec(any::<u16>(), 0..60), n in 1usize..5) {
+        fn dequantize_is_value(levels in proptest::collection::vec(any::<u16>(), 0..160), n in 1usize..5, t in -0.5f32..1.5) {
             let count = levels.len() / n;
             let levels = &levels[..count * n];
             let axes: Vec<Axis> = (0..n).map(|k| Axis { min: k as f32 - 1.3, step: 0.1 + k as f32, levels: 65536 }).collect();
-            let mut out = vec![0.0; levels.len()];
-            dequantize(&axes, levels, &mut out);
-            for v in 0..count {
-                for k in 0..n {
-                    prop_assert_eq!(out[v * n + k].to_bits(), axes[k].value(u32::from(levels[k * count + v])).to_bits());
+            let narrow: Vec<u8> = levels.iter().map(|&l| l as u8).collect();
+            let other: Vec<u16> = levels.iter().rev().copied().collect();
+            for isa in Isa::all() {
+                let mut out = [(); 3].map(|_| vec![0.0; levels.len()]);
+                dequantize_on(isa, &axes, levels, &mut out[0]);
+                dequantize_on(isa, &axes, &narrow, &mut out[1]);
+                blend_on(isa, &axes, levels, &other, t, &mut out[2]);
+                for v in 0..count {
+                    for k in 0..n {
+                        let (at, to) = (k * count + v, v * n + k);
+                        let value = |level: u16| axes[k].value(level.into());
+                        let (a, b) = (value(levels[at]), value(other[at]));
+                        prop_assert_eq!(out[0][to].to_bits(), a.to_bits());
+                        prop_assert_eq!(out[1][to].to_bits(), value(narrow[at].into()).to_bits());
+                        prop_assert_eq!(out[2][to].to_bits(), (a + (b - a) * t).to_bits());
+                    }
                 }
             }
         }

@@ -397,7 +397,9 @@ fn decode_on<W: Word>(
                 out,
             };
             if layout == TOKENS {
-                vectors.tokens(0, codes)?;
+                for (block, tokens) in codes.chunks(BLOCK).enumerate() {
+                    vectors.block(block * BLOCK, tokens)?;
+                }
             } else {
                 vectors.runs(codes)?;
             }
@@ -484,6 +486,7 @@ fn join<W: Word>(planes: [&[u8]; 4], out: &mut [W]) {
 
 /// The planes of the escaped vectors.
 struct Escaped<'a> {
+    count: usize,
     /// By component and byte; empty where a component is not that wide.
     planes: [[&'a [u8]; 4]; 4],
 }
@@ -496,15 +499,7 @@ impl<'a> Escaped<'a> {
                 planes[usize::from(byte)] = c.take(count)?;
             }
         }
-        Ok(Escaped { planes })
-    }
-
-    fn get<W: Word>(&self, component: usize, at: usize) -> W {
-        let byte = |p: &&[u8]| p.get(at).copied().unwrap_or(0);
-        W::wrap32(u32::from_le_bytes(
-            self.planes[component].each_ref().map(byte),
-        ))
-        .unzigzag()
+        Ok(Escaped { count, planes })
     }
 }
 
@@ -519,7 +514,7 @@ struct Vectors<'a, W> {
     out: &'a mut [W],
 }
 
-/// Vectors whose tokens are made from runs at a time.
+/// Vectors that are made at a time.
 const BLOCK: usize = 4096;
 
 impl<W: Word> Vectors<'_, W> {
@@ -542,11 +537,11 @@ impl<W: Word> Vectors<'_, W> {
                 break;
             }
             if at < BLOCK {
-                self.tokens(start, &tokens[..at])?;
+                self.block(start, &tokens[..at])?;
                 start += at;
                 break;
             }
-            self.tokens(start, &tokens)?;
+            self.block(start, &tokens)?;
             tokens.fill(0);
             start += BLOCK;
             at -= BLOCK;
@@ -561,68 +556,88 @@ impl<W: Word> Vectors<'_, W> {
         self.out.len() / self.count.max(1)
     }
 
-    /// Vectors from `start` on, which are so many.
-    fn tokens(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
-        let done = match self.isa {
+    /// At most [`BLOCK`] vectors from `start` on.
+    fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
+        let (done, mut largest) = match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(avx2) => self.tokens_avx2(avx2, start, tokens)?,
-            _ => 0,
+            Isa::Avx2(avx2) => match W::words16_mut(self.out) {
+                Some(out) => avx2::tokens(avx2, self.alphabet, start, tokens, self.count, out),
+                None => (0, 0),
+            },
+            _ => (0, 0),
         };
-        let (start, tokens) = (start + done, &tokens[done..]);
-        let largest = tokens.iter().fold(0, |a, &t| a.max(t));
+        let rest = &tokens[done..];
+        largest = rest.iter().fold(largest, |a, &t| a.max(t));
         if largest > self.alphabet.escape {
             return Err(DISAGREE);
         }
         let planes = self.out.chunks_exact_mut(self.count.max(1));
         for (plane, residual) in planes.zip(&self.alphabet.residual) {
-            let words = residual.map(|r| W::wrap(i64::from(r)));
-            for (o, &t) in plane[start..].iter_mut().zip(tokens) {
-                *o = words[usize::from(t)];
+            for (o, &t) in plane[start + done..].iter_mut().zip(rest) {
+                *o = W::wrap(i64::from(residual[usize::from(t)]));
             }
         }
         if largest == self.alphabet.escape {
-            for (v, _) in (tokens.iter().enumerate()).filter(|(_, t)| **t == largest) {
-                self.escaped(start + v);
-            }
+            self.escaped(start, tokens)?;
         }
         Ok(())
     }
 
-    /// The next of the escaped vectors is that of `v`.
-    #[inline(never)]
-    fn escaped(&mut self, v: usize) {
-        for (k, plane) in self.out.chunks_exact_mut(self.count).enumerate() {
-            plane[v] = self.far.get(k, self.escapes);
-        }
-        self.escapes += 1;
-    }
-
-    /// As many of the vectors as the kernel takes.
-    #[cfg(target_arch = "x86_64")]
-    fn tokens_avx2(
-        &mut self,
-        avx2: crate::isa::Avx2,
-        start: usize,
-        tokens: &[u8],
-    ) -> Result<usize, Corrupt> {
-        let Some(out) = W::words16_mut(self.out) else {
-            return Ok(0);
+    /// Puts in the escaped vectors of a block, which are the next ones.
+    fn escaped(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
+        let mut places = [0u16; BLOCK];
+        let mut found = 0;
+        let (eights, rest) = tokens.as_chunks::<8>();
+        let mut look = |at: usize, eight: [u8; 8]| {
+            // The top bit of every byte that is the escape, and of no other: all are below 128.
+            let other = u64::from_le_bytes(eight.map(|t| t ^ self.alphabet.escape));
+            let mut same = !(other + 0x7F7F_7F7F_7F7F_7F7F) & 0x8080_8080_8080_8080;
+            while same != 0 {
+                places[found] = (at + same.trailing_zeros() as usize / 8) as u16;
+                found += 1;
+                same &= same - 1;
+            }
         };
-        let (whole, rest) = tokens.as_chunks::<{ avx2::LANES }>();
-        let largest = avx2::tokens(avx2, self.alphabet, start, whole, self.count, out);
-        if largest > self.alphabet.escape {
+        for (k, &eight) in eights.iter().enumerate() {
+            look(8 * k, eight);
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        look(8 * eights.len(), last);
+        let places = &places[..found];
+        let range = self.escapes..self.escapes + found;
+        if range.end > self.far.count {
             return Err(DISAGREE);
         }
-        if largest == self.alphabet.escape {
-            for (block, tokens) in whole.iter().enumerate() {
-                let mut found = avx2::find(avx2, tokens, largest);
-                while found != 0 {
-                    self.escaped(start + block * avx2::LANES + found.trailing_zeros() as usize);
-                    found &= found - 1;
+        for (plane, bytes) in self.out.chunks_exact_mut(self.count).zip(&self.far.planes) {
+            let plane = &mut plane[start..];
+            let bytes = bytes.map(|plane| plane.get(range.clone()).unwrap_or(&[]));
+            let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();
+            let [a, b, c, d] = bytes;
+            match bytes {
+                [[], ..] => places
+                    .iter()
+                    .for_each(|&v| plane[usize::from(v)] = W::default()),
+                [a, [], ..] => {
+                    for (&v, &a) in places.iter().zip(a) {
+                        plane[usize::from(v)] = word([a, 0, 0, 0]);
+                    }
+                }
+                [a, b, [], _] => {
+                    for ((&v, &a), &b) in places.iter().zip(a).zip(b) {
+                        plane[usize::from(v)] = word([a, b, 0, 0]);
+                    }
+                }
+                _ => {
+                    for (i, &v) in places.iter().enumerate() {
+                        let d = d.get(i).copied().unwrap_or(0);
+                        plane[usize::from(v)] = word([a[i], b[i], c[i], d]);
+                    }
                 }
             }
         }
-        Ok(tokens.len() - rest.len())
+        self.escapes = range.end;
+        Ok(())
     }
 }
 

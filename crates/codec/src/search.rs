@@ -15,6 +15,7 @@ use crate::{
     cost::Tally,
     motion::{self, Blend, Sources},
     parallelogram::{NONE, Rule, Spatial, Table, Weights},
+    stream::Work,
     word::Word,
 };
 
@@ -192,14 +193,14 @@ pub(crate) fn index<W: Word, const N: usize>(
 }
 
 /// Factors and weights for a between frame. `start` is the frame's place between its index frames, in 256ths; `moving`
-/// says whether there is a frame before the previous one.
+/// says whether there is a frame before the previous one. No weights where decoding shall be quick.
 pub(crate) fn between<W: Word, const N: usize>(
     target: Target<'_, W>,
     sources: Sources<'_, W>,
     table: &Table,
     moving: bool,
     start: u8,
-    effort: u32,
+    Work { effort, quick }: Work,
 ) -> (Blend, Weights) {
     let mut sample = Sample::<W, N>::new(target, table, effort);
     let gather = |from| sample.gather(from);
@@ -255,19 +256,18 @@ pub(crate) fn between<W: Word, const N: usize>(
     };
     let mut best = ([0, 0, 128, 0, 0], f64::INFINITY);
     // First without anything spatial, which decodes fastest.
-    for w in std::iter::once(&Weights::ZERO).chain(&STARTS[..usual]) {
+    for w in std::iter::once(&Weights::ZERO).chain(&STARTS[..if quick { 0 } else { usual }]) {
         for m in starts.iter().take(blends) {
             let measured = search.measure([m[0], m[1], m[2], w.edge.into(), w.apex.into()]);
             best = least(&[best, measured]);
         }
     }
     for steps in ROUNDS[effort.min(9) as usize] {
-        for axis in if moving {
-            [1, 0, 2, 3, 4].as_slice()
-        } else {
-            &[1, 2, 3, 4]
-        } {
-            best = search.walk(best, *axis, steps);
+        for axis in [1, 0, 2, 3, 4] {
+            if (axis == 0 && !moving) || (axis > 2 && quick) {
+                continue;
+            }
+            best = search.walk(best, axis, steps);
         }
     }
     let [a, b, c, edge, apex] = best.0;
@@ -399,7 +399,7 @@ mod tests {
                     welded: None,
                 };
                 if effort > 4 || want == Blend::DELTA {
-                    let found = between::<u16, 1>(target, sources, &table, true, 48, effort);
+                    let found = between::<u16, 1>(target, sources, &table, true, 48, effort.into());
                     assert_eq!(found, (want, Weights::ZERO), "{effort}");
                 }
             }

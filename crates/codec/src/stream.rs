@@ -103,15 +103,14 @@ pub fn encode_index<W: Word>(
     );
 }
 
-/// Encodes a between frame: searches a, b, c and the weights (`effort` 1…9 bounds the work) and appends predictor and
-/// residuals to `out`.
+/// Encodes a between frame: searches a, b, c and the weights and appends predictor and residuals to `out`.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 pub fn encode_between<W: Word>(
     values: &[W],
     components: usize,
     refs: References<'_, W>,
-    effort: u32,
+    work: impl Into<Work>,
     out: &mut Vec<u8>,
 ) {
     let fixed = Fixed::new(values, components);
@@ -119,10 +118,29 @@ pub fn encode_between<W: Word>(
         fixed.target(),
         refs,
         128,
-        effort,
+        work,
         &mut vec![W::default(); values.len()],
         out,
     );
+}
+
+/// How an encoder goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// 1 … 9: how much is spent on size.
+    pub effort: u32,
+    /// Between frames do without prediction inside the frame, which goes from vertex to vertex and takes most of the
+    /// time that they take to decode.
+    pub quick: bool,
+}
+
+impl From<u32> for Work {
+    fn from(effort: u32) -> Work {
+        Work {
+            effort,
+            quick: false,
+        }
+    }
 }
 
 /// Effort of what is encoded once.
@@ -187,15 +205,16 @@ pub fn encode_between_within<W: Word>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
-    effort: u32,
+    work: impl Into<Work>,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
+    let work = work.into();
     match target.levels.len() {
-        1 => between_within::<W, 1>(target, refs, start, effort, chosen, out),
-        2 => between_within::<W, 2>(target, refs, start, effort, chosen, out),
-        3 => between_within::<W, 3>(target, refs, start, effort, chosen, out),
-        _ => between_within::<W, 4>(target, refs, start, effort, chosen, out),
+        1 => between_within::<W, 1>(target, refs, start, work, chosen, out),
+        2 => between_within::<W, 2>(target, refs, start, work, chosen, out),
+        3 => between_within::<W, 3>(target, refs, start, work, chosen, out),
+        _ => between_within::<W, 4>(target, refs, start, work, chosen, out),
     }
 }
 
@@ -243,7 +262,7 @@ fn between_within<W: Word, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
-    effort: u32,
+    work: Work,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
@@ -251,7 +270,7 @@ fn between_within<W: Word, const N: usize>(
         .sources()
         .expect("a between frame has a frame before and index frames around");
     let moving = refs.before_previous.is_some();
-    let (by, weights) = search::between::<W, N>(target, sources, refs.table, moving, start, effort);
+    let (by, weights) = search::between::<W, N>(target, sources, refs.table, moving, start, work);
     if weights == Weights::ZERO {
         out.extend([MOTION, by.a, by.b, by.c]);
     } else {
@@ -272,7 +291,7 @@ fn between_within<W: Word, const N: usize>(
         Rule::Weighted(weights),
         true,
         refs.table,
-        effort,
+        work.effort,
         chosen,
         out,
     );

@@ -694,7 +694,8 @@ impl GroupCoder<'_, '_> {
             },
         };
         let start = out.len();
-        let effort = self.options.effort;
+        let work = self.options.work();
+        let effort = work.effort;
         if record.semantic == Semantic::Position {
             let nearest = levels.to_vec();
             let offset = streams::offsets(record, &self.values.positions, &nearest);
@@ -715,7 +716,7 @@ impl GroupCoder<'_, '_> {
                         target,
                         refs,
                         way.min(255) as u8,
-                        effort,
+                        work,
                         levels,
                         out,
                     );
@@ -724,7 +725,7 @@ impl GroupCoder<'_, '_> {
         } else {
             match between {
                 None => stream::encode_index(levels, components, spatial, refs, out),
-                Some(_) => stream::encode_between(levels, components, refs, effort, out),
+                Some(_) => stream::encode_between(levels, components, refs, work, out),
             }
         }
         let mut back = vec![W::default(); levels.len()];

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use meshreel_codec::block::Format;
+use meshreel_codec::stream::Work;
 use meshreel_scene::sample::{Channels, FrameOptions, Range};
 
 /// A promised distance.
@@ -110,6 +111,9 @@ impl Preset {
     }
 }
 
+/// From this effort on, size comes before the speed of decoding.
+const SMALLEST_FROM: u32 = 7;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -211,6 +215,18 @@ impl Options {
     /// The same in keys of a layered file.
     pub fn restart(&self) -> u32 {
         (self.index_every() / 16).max(1) as u32
+    }
+
+    /// How classic frames are encoded. Store and LZ4 are taken for the speed of decoding; deflate and zstd only at
+    /// efforts that ask for the least size.
+    pub(crate) fn work(&self) -> Work {
+        Work {
+            effort: self.effort,
+            quick: match self.block {
+                Format::Store | Format::Lz4 => true,
+                Format::Deflate | Format::Zstd => self.effort < SMALLEST_FROM,
+            },
+        }
     }
 
     /// What decides the frame times.

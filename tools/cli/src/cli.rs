@@ -176,7 +176,8 @@ pub struct Content {
     /// a multiple of 16 [default: 16 for classic, 64 else]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Compression")]
     pub index_every: Option<u32>,
-    /// How much work to put into size, 1 to 9 [default: 5]
+    /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also trade speed of
+    /// decoding for it: frames take about twice as long [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), help_heading = "Compression")]
     pub effort: Option<u8>,
 

@@ -11,7 +11,7 @@ use crate::{isa::Avx2, word::Word};
 use std::arch::x86_64::*;
 
 /// Tokens at a time.
-pub(super) const LANES: usize = 32;
+const LANES: usize = 32;
 /// Tables of 16.
 const PARTS: usize = 8;
 
@@ -25,32 +25,35 @@ pub(super) fn join<W: Word>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
     unsafe { wide(planes, out) }
 }
 
-/// Writes the vectors of `tokens`, which begin at `start`, to the planes of `count` words in `out`; escaped ones as
-/// zeros. Returns the largest token; where that is no token, the vectors are meaningless.
+/// Writes the vectors of `tokens`, which begin at `start`, to the planes of `count` words in `out`, escaped ones as
+/// zeros; only whole blocks of 32. Returns how many that were, and the largest token: if it is none, the vectors are
+/// meaningless.
 pub(super) fn tokens(
     _: Avx2,
     alphabet: &Alphabet,
     start: usize,
-    tokens: &[[u8; LANES]],
+    tokens: &[u8],
     count: usize,
     out: &mut [u16],
-) -> u8 {
-    let end = start + tokens.len() * LANES;
-    assert!(end <= count, "room for the vectors");
+) -> (usize, u8) {
+    let (blocks, _) = tokens.as_chunks::<LANES>();
+    let done = blocks.len() * LANES;
+    assert!(start + done <= count, "room for the vectors");
     let components = out.len() / count.max(1);
     let mut planes = out
         .chunks_exact_mut(count.max(1))
-        .map(|p| &mut p[start..end]);
+        .map(|plane| &mut plane[start..start + done]);
     let mut next = || planes.next().unwrap_or_default();
     // SAFETY: the argument proves that the machine has AVX2.
-    unsafe {
+    let largest = unsafe {
         match components {
-            1 => look_up(alphabet, tokens, [next()]),
-            2 => look_up(alphabet, tokens, [next(), next()]),
-            3 => look_up(alphabet, tokens, [next(), next(), next()]),
-            _ => look_up(alphabet, tokens, [next(), next(), next(), next()]),
+            1 => look_up(alphabet, blocks, [next()]),
+            2 => look_up(alphabet, blocks, [next(), next()]),
+            3 => look_up(alphabet, blocks, [next(), next(), next()]),
+            _ => look_up(alphabet, blocks, [next(), next(), next(), next()]),
         }
-    }
+    };
+    (done, largest)
 }
 
 #[target_feature(enable = "avx2")]
@@ -96,17 +99,4 @@ fn look_up<const N: usize>(
     // SAFETY: 32 of 32 bytes.
     unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), largest) };
     bytes.into_iter().fold(0, u8::max)
-}
-
-/// A bit for each token that is `wanted`.
-pub(super) fn find(_: Avx2, tokens: &[u8; LANES], wanted: u8) -> u32 {
-    #[target_feature(enable = "avx2")]
-    fn find(tokens: &[u8; LANES], wanted: u8) -> u32 {
-        // SAFETY: 32 of 32 bytes.
-        let tokens = unsafe { _mm256_loadu_si256(tokens.as_ptr().cast()) };
-        let same = _mm256_cmpeq_epi8(tokens, _mm256_set1_epi8(wanted as i8));
-        _mm256_movemask_epi8(same) as u32
-    }
-    // SAFETY: the argument proves that the machine has AVX2.
-    unsafe { find(tokens, wanted) }
 }
