@@ -65,6 +65,17 @@ pub fn decode(levels: [u16; 4], bits: u32) -> Frame {
     frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
 }
 
+/// The unit quaternion of some levels; its w is negative where the bitangent is reflected.
+#[inline]
+pub fn rotation(levels: [u16; 4], bits: u32) -> [f32; 4] {
+    let mut q = centred(levels, bits);
+    if q == [0.0; 4] {
+        q[3] = 1.0;
+    }
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    q.map(|v| v / length)
+}
+
 /// The quaternion of some levels, not normalised.
 #[inline(always)]
 pub(crate) fn centred(levels: [u16; 4], bits: u32) -> [f32; 4] {
@@ -72,9 +83,9 @@ pub(crate) fn centred(levels: [u16; 4], bits: u32) -> [f32; 4] {
     levels.map(|l| (i32::from(l).min(2 * half) - half) as f32)
 }
 
-/// The frame of a quaternion of any length; that of none is the identity.
+/// The frame of a quaternion of any length; that of none is the identity. `sign` is that of the bitangent.
 #[inline(always)]
-pub(crate) fn frame(mut q: [f32; 4], sign: f32) -> Frame {
+pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
     if q == [0.0; 4] {
         q[3] = 1.0;
     }

@@ -144,8 +144,7 @@ fn run<R: Combine, const N: usize>(table: &[[u16; 3]], mut planes: [&mut [u16]; 
         let first = block * BLOCK;
         let slots = first % RING..first % RING + table.len();
         weave(&planes, first, &mut ring[slots.clone()]);
-        let mut v = first;
-        for &[a, b, c] in table {
+        for (v, &[a, b, c]) in (first..).zip(table) {
             let (b, c) = if a == NONE { (1, 1) } else { (b, c) };
             let a = if a == NONE { 1 } else { a };
             // SAFETY: a remainder of the ring's length is inside it; 8 bytes of 8 are read and written.
@@ -156,7 +155,6 @@ fn run<R: Combine, const N: usize>(table: &[[u16; 3]], mut planes: [&mut [u16]; 
                 let value = _mm_add_epi16(load(v % RING), predicted);
                 _mm_storel_epi64(ring.as_mut_ptr().add(v % RING).cast(), value);
             }
-            v += 1;
         }
         unweave(&ring[slots], first, &mut planes);
     }

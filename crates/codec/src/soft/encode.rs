@@ -266,7 +266,6 @@ impl Common<'_> {
         let details: Vec<&Detail> = details[..list.len()].iter().collect();
         let scale = Scale {
             ball: self.setting(model).ball::<W>(),
-            step: f32::from(model.grid.steps[layer]),
         };
         let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
         let smooth = temporal::lagrange(f64::from(frame), &times);

@@ -117,8 +117,6 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
 pub struct Scale {
     /// Radius of the ball in which zero will do, in units.
     pub ball: f32,
-    /// Half step, in units.
-    pub step: f32,
 }
 
 #[inline(always)]
@@ -298,7 +296,7 @@ mod tests {
             ((n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16) as f32 / 100.0
         };
         let frame = |seed: u32| -> Detail {
-            let vector = |v, n| [0, 1, 2].map(|k| noise(v, 3 * n + k, seed));
+            let vector = |v: u32, n: u32| [0, 1, 2].map(|k| noise(v, 3 * n + k, seed));
             (0..200)
                 .map(|v| [0, 1, 2, 3, 4].map(|n| vector(v, n)))
                 .collect()
@@ -311,10 +309,7 @@ mod tests {
             .collect();
         let r: Vec<&Detail> = r.iter().collect();
         let sample = Sample::new(0, &[[1024; 4]; 200], 200);
-        let scale = Scale {
-            ball: 1.1,
-            step: 1.0,
-        };
+        let scale = Scale { ball: 1.1 };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");
