@@ -2,7 +2,8 @@
 //! allocated once. Stepping forward decodes one unit a call (and one index frame per group); a jump decodes a group's
 //! index frames and everything between its first and the wanted one. The result does not depend on the way.
 //!
-//! Everything is allocated in [`FrameDecoder::new`], but the predictor tables of fluid meshes.
+//! Everything is allocated in [`FrameDecoder::new`], but room for the predictor tables of fluid meshes: with the first
+//! of their frames.
 
 use crate::frame::Frame;
 use crate::mesh::MeshView;

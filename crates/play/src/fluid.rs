@@ -6,19 +6,40 @@ use crate::mesh::Range;
 use crate::statics::spatial;
 use crate::unit::take;
 use bytemuck::Pod;
-use meshreel_codec::parallelogram::{self, Table};
+use meshreel_codec::parallelogram::{Deriver, Table};
 use meshreel_codec::record::{MeshRecord, Semantic};
 use meshreel_codec::stream::{self, References};
 use meshreel_codec::word::Word;
 use meshreel_codec::{Corrupt, index};
 
-/// Reads a mesh from the start of `bytes` into its parts of a frame; returns the bytes used. `table` is scratch.
+/// What makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it has met.
+#[derive(Default)]
+pub(crate) struct Tables {
+    table: Table,
+    deriver: Deriver,
+    /// Vertices and indices that there is room for.
+    room: (usize, usize),
+}
+
+impl Tables {
+    fn derive(&mut self, record: &MeshRecord, indices: &[u32], vertices: usize) {
+        let most = (record.vertices as usize, record.indices as usize);
+        if most.0 > self.room.0 || most.1 > self.room.1 {
+            self.room = (most.0.max(self.room.0), most.1.max(self.room.1));
+            self.deriver = Deriver::with_capacity(self.room.0, self.room.1);
+            self.table = Table::with_capacity(self.room.0);
+        }
+        self.deriver.derive(indices, vertices, &mut self.table);
+    }
+}
+
+/// Reads a mesh from the start of `bytes` into its parts of a frame; returns the bytes used. `scratch` keeps its memory from frame to frame.
 pub(crate) fn read(
     record: &MeshRecord,
     layout: &MeshLayout,
     bytes: &[u8],
     out: &mut [u64],
-    table: &mut Table,
+    scratch: &mut Tables,
 ) -> Result<usize, Corrupt> {
     const NO_PLACE: Corrupt = Corrupt("no place for a mesh");
     let places = layout.fluid.as_ref().ok_or(NO_PLACE)?;
@@ -58,7 +79,8 @@ pub(crate) fn read(
     let indices = &mut part_mut::<u32>(out, places.indices)[..index_count as usize];
     let used = index::decode(rest, vertices, indices)?;
     take(&mut rest, used)?;
-    *table = parallelogram::derive_table(indices, vertices as usize);
+    scratch.derive(record, indices, vertices as usize);
+    let table = &scratch.table;
     for (stream, place) in record.streams.iter().zip(&layout.streams) {
         let place = place.ok_or(NO_PLACE)?;
         let used = match place.size {

@@ -16,7 +16,6 @@ use crate::words::Held;
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::parallelogram::Table;
 use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
 use meshreel_codec::stream::{self, References as StreamReferences};
 use meshreel_codec::transform;
@@ -90,8 +89,8 @@ impl Reel {
 #[derive(Default)]
 pub(crate) struct Worker {
     pub decompressor: Decompressor,
-    /// Predictor table of a fluid mesh.
-    pub table: Table,
+    /// For predictor tables of fluid meshes.
+    pub tables: fluid::Tables,
 }
 
 /// Decoded frames by number; none where it is not there.
@@ -117,8 +116,8 @@ struct Job<'a, 'd> {
 }
 
 /// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words` each.
-/// `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for the tables of
-/// fluid meshes.
+/// `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for room for the
+/// tables of fluid meshes when a worker meets the first or a larger one.
 #[allow(clippy::too_many_arguments)] // Everything that a job brings, once.
 pub(crate) fn decode(
     reel: &Reel,
@@ -214,7 +213,7 @@ impl Job<'_, '_> {
                 Method::Fluid => {
                     let layout = &self.reel.layout().meshes[m];
                     for (at, out) in out.iter_mut().enumerate() {
-                        let used = fluid::read(mesh, layout, bytes, out, &mut worker.table);
+                        let used = fluid::read(mesh, layout, bytes, out, &mut worker.tables);
                         used.and_then(|used| take(&mut bytes, used))
                             .map_err(|c| self.corrupt(at, c, &format!("mesh {}", mesh.path)))?;
                     }

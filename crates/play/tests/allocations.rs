@@ -110,22 +110,17 @@ fn decoding_allocates_nothing() {
             let reel = open(sample.parts.write()).unwrap();
             let mut decoder = FrameDecoder::new(&reel).unwrap();
             let mut positions = vec![0.0; 3 * decoder.mesh(0).vertex_count()];
+            // Room for the predictor tables of fluid meshes is made with the first of their frames.
+            decoder.decode(0).unwrap();
             let before = ALLOCATIONS.get();
-            let mut decoded = 0;
             for step in [1, 3, 13, 5] {
                 for frame in 0..FRAMES {
                     decoder.decode(frame * step % FRAMES).unwrap();
-                    decoded += 1;
                     decoder.mesh(0).positions_into(&mut positions).unwrap();
                 }
             }
             let allocations = ALLOCATIONS.get() - before;
-            if fluid {
-                // Predictor tables, a few per frame on the way; nothing that grows.
-                assert!(allocations < 400 * decoded, "{format:?}: {allocations}");
-            } else {
-                assert_eq!(allocations, 0, "{format:?}");
-            }
+            assert_eq!(allocations, 0, "{format:?}, fluid: {fluid}");
             decoder.decode(3).unwrap();
             assert_shows(&decoder, &sample.expected[3]);
             assert!(ALLOCATIONS.get() > before, "the counter counts");
