@@ -202,6 +202,7 @@ pub fn coder<'a, W: Width>(
     let hierarchy = levels(frames);
     let settings = encode::Options {
         effort: options.effort,
+        packed: options.preset == crate::Preset::Fast,
         restart: options.restart(),
         choice: None,
     };

@@ -8,12 +8,15 @@
 //! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A block with an
 //!   escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has none.
 //!
+//! * **Packed residuals**: a plane of bits is dealt to its vertices by `pdep`, and becomes 16 masks by comparing.
+//!
 //! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within halves give them.
 
 #![allow(unsafe_code)]
 
 use super::bundle::{self, BLOCK, BUNDLE, Bundle, scratch_len};
-use super::decode::{Static, Tokens, Vector};
+use super::decode::{Source, Static, Tokens, Vector};
+use super::pack::{self, Unpacker};
 use super::rans::Slots;
 use super::schedule::REFERENCES;
 use super::tables::{self, CONTEXTS, LAYERS, PAST};
@@ -155,7 +158,7 @@ pub(super) fn decode(
     plan: &Plan,
     s: &Static,
     bundle: &Bundle<i16>,
-    tokens: Option<&mut Tokens>,
+    source: &mut Source,
     out: &mut [&mut [Vector<i16>]],
     scratch: &mut [Vector<i16>],
 ) -> bool {
@@ -167,12 +170,12 @@ pub(super) fn decode(
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
         && bundle.references.iter().flatten().all(|r| r.len() == n)
-        && tokens.as_ref().is_none_or(|t| t.lanes >= 8);
+        && !matches!(source, Source::Tokens(t) if t.lanes < 8);
     if !fits {
         return false;
     }
     // SAFETY: AVX2 is there (the first argument says so), and all slices have the lengths that the kernel relies on.
-    unsafe { run(plan, s, bundle, tokens, out, scratch) };
+    unsafe { run(plan, s, bundle, source, out, scratch) };
     true
 }
 
@@ -181,13 +184,17 @@ unsafe fn run(
     plan: &Plan,
     s: &Static,
     bundle: &Bundle<i16>,
-    mut tokens: Option<&mut Tokens>,
+    source: &mut Source,
     out: &mut [&mut [Vector<i16>]],
     scratch: &mut [Vector<i16>],
 ) {
     let wide = out.len() > 4;
     let kernel = Kernel::new(plan, s, bundle, wide, scratch);
-    let mut stream = tokens.as_deref().map(|t| Stream::new(t));
+    let mut input = match source {
+        Source::Zero => Input::Zero,
+        Source::Tokens(t) => Input::Tokens(Stream::new(t)),
+        Source::Packed(p) => Input::Packed(Fields::new(p)),
+    };
     let frames = out.len();
     let mut tail = [[[[0i16; 4]; BLOCK]; REFERENCES + 1]; BUNDLE];
     for level in 0..s.hierarchy.levels() {
@@ -211,6 +218,7 @@ unsafe fn run(
                 out: [std::ptr::null_mut(); BUNDLE],
                 frames,
                 active: active(vertices.len()),
+                count: vertices.len(),
             };
             for f in 0..frames {
                 for k in 0..REFERENCES {
@@ -236,7 +244,7 @@ unsafe fn run(
                     (_, false) => kernel.predict::<1>(start, rho, &mut predicted),
                     (_, true) => kernel.predict::<2>(start, rho, &mut predicted),
                 }
-                kernel.finish(&block, level == 0, stream.as_mut(), &mut predicted);
+                kernel.finish(&block, level == 0, &mut input, &mut predicted);
                 kernel.keep(start, &predicted);
             }
             if !inside {
@@ -247,8 +255,10 @@ unsafe fn run(
             }
         }
     }
-    if let (Some(stream), Some(tokens)) = (stream, &mut tokens) {
-        stream.put_back(tokens);
+    match (&input, source) {
+        (Input::Tokens(stream), Source::Tokens(t)) => stream.put_back(t),
+        (Input::Packed(fields), Source::Packed(p)) => fields.put_back(p),
+        _ => {}
     }
 }
 
@@ -318,6 +328,7 @@ struct Block {
     out: [*mut __m256i; BUNDLE],
     frames: usize,
     active: [__m256i; 2],
+    count: usize,
 }
 
 /// 16 vectors of i16.
@@ -673,6 +684,131 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// Where residuals come from.
+enum Input<'a> {
+    Zero,
+    Tokens(Stream<'a>),
+    Packed(Fields<'a>),
+}
+
+/// Packed residuals.
+struct Fields<'a> {
+    flags: &'a [u8],
+    flag: usize,
+    codes: &'a [u8],
+    code: usize,
+    masks: &'a [u8],
+    mask: usize,
+    planes: Padded<'a>,
+    bit: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn new(p: &Unpacker<'a>) -> Fields<'a> {
+        Fields {
+            flags: p.flags.bytes(),
+            flag: p.flags.position(),
+            codes: p.codes.bytes(),
+            code: p.codes.position(),
+            masks: p.masks,
+            mask: p.mask,
+            planes: Padded::new(p.planes.bytes()),
+            bit: p.planes.position(),
+        }
+    }
+
+    fn put_back(&self, p: &mut Unpacker<'a>) {
+        p.flags = BitReader::at(self.flags, self.flag);
+        p.codes = BitReader::at(self.codes, self.code);
+        p.mask = self.mask;
+        p.planes = BitReader::at(self.planes.bytes, self.bit);
+    }
+
+    /// Residuals of a block of `count` vertices; None if all are zero.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn block(&mut self, count: usize) -> Option<Residual> {
+        let byte = self.flags.get(self.flag >> 3).copied().unwrap_or(0);
+        let set = byte >> (self.flag & 7) & 1 == 1;
+        self.flag += 1;
+        if !set {
+            return None;
+        }
+        let byte = self.codes.get(self.code >> 3).copied().unwrap_or(0);
+        let code = u32::from(byte) >> (self.code & 4) & 15;
+        self.code += 4;
+        let all = (1u32 << count) - 1;
+        // SAFETY: as here.
+        Some(unsafe {
+            match code {
+                pack::WHOLE => {
+                    let x = self.planes_of(all, 16);
+                    let y = self.planes_of(all, 16);
+                    let z = self.planes_of(all, 16);
+                    Residual { x, y, z }
+                }
+                pack::DENSE.. => self.fields(all, code - pack::DENSE + 1),
+                _ => {
+                    let bytes = self.masks.get(2 * self.mask..2 * self.mask + 2);
+                    let mask = bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+                    self.mask += 1;
+                    self.fields(u32::from(mask), code + 1)
+                }
+            }
+        })
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn fields(&mut self, mask: u32, w: u32) -> Residual {
+        // SAFETY: as here.
+        let [p, x, y, z] = unsafe {
+            let p = self.planes_of(mask, 1);
+            [
+                p,
+                self.planes_of(mask, w),
+                self.planes_of(mask, w),
+                self.planes_of(mask, w),
+            ]
+        };
+        let join = |v: __m256i| _mm256_sub_epi16(_mm256_add_epi16(v, v), p);
+        Residual {
+            x: join(x),
+            y: join(y),
+            z: join(z),
+        }
+    }
+
+    /// Numbers of `w` ≤ 16 bits of the vertices in `mask`.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn planes_of(&mut self, mask: u32, w: u32) -> __m256i {
+        // Bits of the vertices in the order of a residual.
+        let bits = _mm256_setr_epi16(
+            1, 2, 16, 32, 256, 512, 4096, 8192, //
+            4, 8, 64, 128, 1024, 2048, 16384, -32768,
+        );
+        let n = mask.count_ones() as usize;
+        let from = self.planes.at(self.bit >> 3);
+        let mut at = self.bit & 7;
+        self.bit += n * w as usize;
+        let mut plane = || {
+            // SAFETY: at most 16 planes of 16 bits lie within 128 bytes.
+            let word = unsafe { from.add(at >> 3).cast::<u32>().read_unaligned() };
+            let plane = _pdep_u32(word >> (at & 7), mask);
+            at += n;
+            let set = _mm256_and_si256(_mm256_set1_epi16(plane as i16), bits);
+            _mm256_cmpeq_epi16(set, bits)
+        };
+        // The highest plane is the sign: 0 or −1, as it is.
+        let mut out = plane();
+        for _ in 1..w {
+            out = _mm256_sub_epi16(_mm256_add_epi16(out, out), plane());
+        }
+        out
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 fn eight(v: [i32; 8]) -> __m256i {
@@ -799,7 +935,7 @@ impl<'a> Kernel<'a> {
         &self,
         block: &Block,
         root: bool,
-        mut stream: Option<&mut Stream>,
+        input: &mut Input,
         predicted: &mut [[__m256i; QUADS]; BUNDLE],
     ) {
         let space = _mm256_set1_epi64x(0x0000_FFFF_FFFF_FFFF);
@@ -808,29 +944,31 @@ impl<'a> Kernel<'a> {
             let refs = block.references[f];
             // SAFETY: 16 vertices are there.
             let load = |k: usize, quad: usize| unsafe { _mm256_loadu_si256(refs[k].add(quad)) };
-            let mut residual = None;
-            if let Some(stream) = &mut stream {
-                let past = |quad: usize| {
-                    let max = _mm256_max_epi16(load(0, quad), load(1, quad));
-                    _mm256_max_epi16(max, _mm256_setzero_si256())
-                };
-                let past = [fourths(past(0), past(1)), fourths(past(2), past(3))];
-                let near = match root {
-                    false => [fourths(p[0], p[1]), fourths(p[2], p[3])],
-                    true => [
-                        _mm256_slli_epi32::<2>(past[0]),
-                        _mm256_slli_epi32::<2>(past[1]),
-                    ],
-                };
+            let residual = match input {
+                Input::Zero => None,
                 // SAFETY: as here.
-                residual = unsafe {
-                    let context = [
-                        self.context(near[0], past[0]),
-                        self.context(near[1], past[1]),
-                    ];
-                    stream.block(self.slots, context, block.active)
-                };
-            }
+                Input::Packed(fields) => unsafe { fields.block(block.count) },
+                Input::Tokens(stream) => {
+                    let past = |quad: usize| {
+                        let max = _mm256_max_epi16(load(0, quad), load(1, quad));
+                        _mm256_max_epi16(max, _mm256_setzero_si256())
+                    };
+                    let past = [fourths(past(0), past(1)), fourths(past(2), past(3))];
+                    let near = match root {
+                        false => [fourths(p[0], p[1]), fourths(p[2], p[3])],
+                        true => [
+                            _mm256_slli_epi32::<2>(past[0]),
+                            _mm256_slli_epi32::<2>(past[1]),
+                        ],
+                    };
+                    // SAFETY: as here.
+                    unsafe {
+                        let a = self.context(near[0], past[0]);
+                        let b = self.context(near[1], past[1]);
+                        stream.block(self.slots, [a, b], block.active)
+                    }
+                }
+            };
             for quad in 0..QUADS {
                 p[quad] = _mm256_and_si256(p[quad], space);
             }

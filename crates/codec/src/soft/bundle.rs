@@ -69,6 +69,7 @@ pub(super) fn decode_scalar<W: Cell>(
             for (f, out) in out.iter_mut().enumerate() {
                 let [r0, r1, ..] = bundle.references[f];
                 let rho = 4 * i32::from(bundle.heads[f].rho[level]);
+                body.start::<W>(block.len());
                 for v in block.clone() {
                     let past = r0[v][3].get().max(r1[v][3].get());
                     let (p, sum) = if level == 0 {

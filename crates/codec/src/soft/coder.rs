@@ -5,11 +5,13 @@ use super::cell::Cell;
 use super::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
 use super::hierarchy::Hierarchy;
 use super::lattice::{self, Choice, Grid, Lattice};
+use super::pack::Packer;
 use super::rans::{self, LANES, Starts};
 use super::schedule::REFERENCES;
 use super::tables::{self, NEAR, PAST, Tables};
 use super::token::{self, BitReader, BitWriter, ESCAPE, RAW_BITS};
 use crate::bytes::put_varint;
+use std::ops::Range;
 
 /// What coding a frame needs and does not change.
 pub struct Setting<'a> {
@@ -75,6 +77,8 @@ pub struct Sink {
     pub raw: BitWriter,
     /// Raw bits of an escape.
     pub escape: u32,
+    /// What the decoder sees as residuals, frame by frame, where they are to be packed.
+    pub residuals: Option<Vec<[i32; 3]>>,
     /// Vertices whose residual is not zero.
     pub corrected: usize,
 }
@@ -354,7 +358,11 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             sink.raw.put(bits, count);
         }
         // What the decoder sees of an escape wraps.
-        (q.map(|q| W::wrap(q).get()), good)
+        let q = q.map(|q| W::wrap(q).get());
+        if let Some(residuals) = &mut sink.residuals {
+            residuals.push(q);
+        }
+        (q, good)
     }
 
     /// The best of many, for the few vertices where rounding was against the first choice.
@@ -398,6 +406,9 @@ impl Sink {
             out.extend_from_slice(&heads);
             return out;
         }
+        if let Some(residuals) = self.residuals.take() {
+            return self.packed(hierarchy, &residuals, &heads);
+        }
         let log = lanes_log(self.symbols.len(), points);
         let lanes = 1usize << log;
         let order = self.order(hierarchy);
@@ -425,10 +436,22 @@ impl Sink {
 }
 
 impl Sink {
-    /// Number of each symbol and its place in its level, in the order of the decoder.
-    fn order(&self, hierarchy: &Hierarchy) -> Vec<(u32, u32)> {
+    /// The unit with packed residuals.
+    fn packed(&self, hierarchy: &Hierarchy, residuals: &[[i32; 3]], heads: &[u8]) -> Vec<u8> {
         let points = hierarchy.order.len();
-        let mut out = Vec::with_capacity(self.symbols.len());
+        let mut packer = Packer::default();
+        self.each_block(hierarchy, |f, block, _| {
+            let block = f * points + block.start..f * points + block.end;
+            packer.put(&residuals[block], self.escape / 3);
+        });
+        let mut out = vec![2];
+        out.extend_from_slice(heads);
+        packer.finish(&mut out);
+        out
+    }
+
+    /// Calls `each` with frame, vertices, and first vertex of the level, in the order of the decoder.
+    fn each_block(&self, hierarchy: &Hierarchy, mut each: impl FnMut(usize, Range<usize>, usize)) {
         let mut first = 0;
         while first < self.layers.len() {
             let count = bundle::length(self.layers[first..].iter().copied());
@@ -436,13 +459,22 @@ impl Sink {
                 let range = hierarchy.level(level);
                 for block in bundle::blocks(range.clone()) {
                     for f in first..first + count {
-                        let number = |v: usize| ((f * points + v) as u32, (v - range.start) as u32);
-                        out.extend(block.clone().map(number));
+                        each(f, block.clone(), range.start);
                     }
                 }
             }
             first += count;
         }
+    }
+
+    /// Number of each symbol and its place in its level, in the order of the decoder.
+    fn order(&self, hierarchy: &Hierarchy) -> Vec<(u32, u32)> {
+        let points = hierarchy.order.len();
+        let mut out = Vec::with_capacity(self.symbols.len());
+        self.each_block(hierarchy, |f, block, level| {
+            let number = |v: usize| ((f * points + v) as u32, (v - level) as u32);
+            out.extend(block.map(number));
+        });
         out
     }
 

@@ -16,7 +16,7 @@
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 1 | `kind` | bits 0–1: 0 = all residuals are zero, 1 = tokens · bits 2–4: log₂ of the number of lanes, 0 … 4 · others 0 |
+//! | 1 | `kind` | bits 0–1: 0 = all residuals are zero, 1 = tokens, 2 = packed: [`super::pack`] follows the heads · bits 2–4: log₂ of the number of lanes, 0 … 4 · others 0 |
 //! | … | `heads` | bits, lowest first, padded with zeros to a byte: per frame the coefficients of its references but the first, then ρ of each level but 0 |
 //! | varint | `words` | number of 16-bit words (tokens only, as all that follows) |
 //! | 4 × lanes | `states` | first states of the lanes |
@@ -39,10 +39,11 @@
 //!
 //! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
 
-use super::bundle::{self, BUNDLE, Bundle};
+use super::bundle::{self, BLOCK, BUNDLE, Bundle};
 use super::cell::Cell;
 use super::hierarchy::Hierarchy;
 use super::lattice::Grid;
+use super::pack::{self, Unpacker};
 use super::rans::{self, LANES, Slots};
 use super::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
 use super::tables::{self, CONTEXTS, LAYERS, NEAR, Tables};
@@ -124,7 +125,7 @@ impl Width for i16 {
     ) {
         let done = match (isa, &s.plan) {
             (Isa::Avx2(isa), Some(plan)) => {
-                super::avx2::decode(isa, plan, s, bundle, body.source.as_mut(), out, scratch)
+                super::avx2::decode(isa, plan, s, bundle, &mut body.source, out, scratch)
             }
             _ => false,
         };
@@ -257,11 +258,14 @@ pub(super) fn ring_context<W: Cell>(ring: &[u32], frame: &[Vector<W>]) -> usize 
 }
 
 fn first_frame<W: Cell>(s: &Static, bytes: &[u8]) -> Result<Vec<Vector<W>>, Corrupt> {
-    let mut body = Body::new(bytes, |_| Ok(()))?;
+    let mut body = Body::new(bytes, blocks(&s.hierarchy), |_| Ok(()))?;
     let mut out: Vec<Vector<W>> = vec![[W::default(); 4]; s.points()];
     let step = i32::from(s.grid.steps[0]);
     for level in 0..s.hierarchy.levels() {
         for (at, v) in s.hierarchy.level(level).enumerate() {
+            if at.is_multiple_of(BLOCK) {
+                body.start::<W>(s.hierarchy.level(level).len() - at);
+            }
             let ring = s.hierarchy.ring_of(v);
             let p = match (ring.is_empty(), v) {
                 (false, _) => ring_mean(ring, &out),
@@ -341,7 +345,15 @@ impl Head {
 
 /// Where the residuals of a unit come from.
 pub struct Body<'a> {
-    pub(super) source: Option<Tokens<'a>>,
+    pub(super) source: Source<'a>,
+    /// The present block, if residuals are packed.
+    block: Option<pack::Block>,
+}
+
+pub(super) enum Source<'a> {
+    Zero,
+    Tokens(Tokens<'a>),
+    Packed(Unpacker<'a>),
 }
 
 pub(super) struct Tokens<'a> {
@@ -354,6 +366,7 @@ impl<'a> Body<'a> {
     /// Splits a unit. `heads` reads what stands before the residuals.
     fn new(
         bytes: &'a [u8],
+        blocks: usize,
         heads: impl FnOnce(&mut BitReader<'a>) -> Result<(), Corrupt>,
     ) -> Result<Body<'a>, Corrupt> {
         let mut c = Cursor::new(bytes);
@@ -363,11 +376,12 @@ impl<'a> Body<'a> {
         heads(&mut bits)?;
         let used = bits.used().ok_or(Corrupt("unit: ends in its heads"))?;
         let mut c = Cursor::new(&rest[used..]);
-        match (kind & 3, kind >> 2) {
+        let source = match (kind & 3, kind >> 2) {
             (0, 0) => match c.left() {
-                0 => Ok(Body { source: None }),
-                _ => Err(Corrupt("unit: bytes left over")),
+                0 => Source::Zero,
+                _ => return Err(Corrupt("unit: bytes left over")),
             },
+            (2, 0) => Source::Packed(Unpacker::new(c.take(c.left())?, blocks)?),
             (1, log) if log <= 4 => {
                 let lanes = 1 << log;
                 let words = c.varint()? as usize;
@@ -379,19 +393,28 @@ impl<'a> Body<'a> {
                     .checked_mul(2)
                     .ok_or(Corrupt("unit: too many words"))?;
                 let words = c.take(size)?;
-                Ok(Body {
-                    source: Some(Tokens {
-                        lanes,
-                        rans: rans::Decoder {
-                            states,
-                            words,
-                            next: 0,
-                        },
-                        raw: BitReader::new(c.take(c.left())?),
-                    }),
+                Source::Tokens(Tokens {
+                    lanes,
+                    rans: rans::Decoder {
+                        states,
+                        words,
+                        next: 0,
+                    },
+                    raw: BitReader::new(c.take(c.left())?),
                 })
             }
-            _ => Err(Corrupt("unit: unknown kind")),
+            _ => return Err(Corrupt("unit: unknown kind")),
+        };
+        Ok(Body {
+            source,
+            block: None,
+        })
+    }
+
+    /// Begins a block of `count` vertices.
+    pub(super) fn start<W: Cell>(&mut self, count: usize) {
+        if let Source::Packed(packed) = &mut self.source {
+            self.block = packed.block(count.min(BLOCK), W::BITS);
         }
     }
 
@@ -403,8 +426,10 @@ impl<'a> Body<'a> {
         at: usize,
         context: impl FnOnce() -> usize,
     ) -> [i32; 3] {
-        let Some(t) = &mut self.source else {
-            return [0; 3];
+        let t = match &mut self.source {
+            Source::Tokens(t) => t,
+            Source::Zero => return [0; 3],
+            Source::Packed(_) => return self.block.map_or([0; 3], |b| b[at % BLOCK]),
         };
         let context = context();
         let slots = &s.slots[usize::from(s.map[context])];
@@ -420,11 +445,14 @@ impl<'a> Body<'a> {
     }
 
     fn finish(&self) -> Result<(), Corrupt> {
-        match &self.source {
-            Some(t) if !(t.rans.finished(t.lanes) && t.raw.finished()) => {
-                Err(Corrupt("unit: its residuals do not end where it does"))
-            }
-            _ => Ok(()),
+        let finished = match &self.source {
+            Source::Zero => true,
+            Source::Tokens(t) => t.rans.finished(t.lanes) && t.raw.finished(),
+            Source::Packed(p) => p.finished(),
+        };
+        match finished {
+            true => Ok(()),
+            false => Err(Corrupt("unit: its residuals do not end where it does")),
         }
     }
 }
@@ -479,7 +507,8 @@ pub fn decode_unit_with<'r, W: Width>(
         };
     }
     let mut heads = [Head::EMPTY; UNIT_FRAMES];
-    let mut body = Body::new(bytes, |bits| {
+    let blocks = frames.len() * blocks(&s.hierarchy);
+    let mut body = Body::new(bytes, blocks, |bits| {
         for (head, &frame) in heads.iter_mut().zip(frames.iter()) {
             let count = schedule.references(frame).len();
             *head = Head::read(bits, count, s.hierarchy.levels())?;
@@ -519,6 +548,13 @@ pub fn decode_unit_with<'r, W: Width>(
         at += count;
     }
     body.finish()
+}
+
+/// Blocks of a frame.
+fn blocks(hierarchy: &Hierarchy) -> usize {
+    (0..hierarchy.levels())
+        .map(|l| bundle::blocks(hierarchy.level(l)).count())
+        .sum()
 }
 
 /// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.

@@ -35,6 +35,8 @@ pub trait Source: Sync {
 pub struct Options {
     /// Work spent on size, 1 … 9.
     pub effort: u32,
+    /// Residuals are packed, not entropy coded: larger, faster.
+    pub packed: bool,
     /// Every how many keys one refers to key 0 alone.
     pub restart: u32,
     /// Lattice and steps, if they are not to be chosen.
@@ -45,6 +47,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             effort: 5,
+            packed: false,
             restart: 4,
             choice: None,
         }
@@ -132,6 +135,13 @@ type Coded = Result<(), Refused>;
 impl Common<'_> {
     fn effort(&self) -> usize {
         self.options.effort.clamp(1, 9) as usize - 1
+    }
+
+    fn sink(&self) -> Sink {
+        Sink {
+            residuals: self.options.packed.then(Vec::new),
+            ..Sink::default()
+        }
     }
 
     fn points(&self) -> usize {
@@ -305,7 +315,7 @@ impl Common<'_> {
             }
             let frame = self.schedule.key_frame(key);
             let mut out = vec![[W::default(); 4]; self.points()];
-            let mut sink = Sink::default();
+            let mut sink = self.sink();
             let find = |number: u32| {
                 let known = done.iter().find(|d| d.0 == number);
                 known.map_or(&model.first[..], |d| &d.1[..])
@@ -330,7 +340,7 @@ impl Common<'_> {
         work: &mut Work<W>,
         watch: &mut Watch<'_, W>,
     ) -> Result<[Sink; 2], Refused> {
-        let mut sinks = [Sink::default(), Sink::default()];
+        let mut sinks = [self.sink(), self.sink()];
         let inner = self.schedule.frames_of(Unit::Inner(group));
         let last = self.schedule.frames_of(Unit::Last(group));
         let mut frames = std::mem::take(&mut work.frames);
@@ -498,6 +508,10 @@ impl Common<'_> {
                 .for_each(|&s| counts.add((s >> 8) as u16, s as u8));
         };
         count(&model.first_sink);
+        if self.options.packed {
+            // Only frame 0 has tokens.
+            return Ok((counts, 1.0));
+        }
         let points = self.points().max(1);
         let groups = self.schedule.groups();
         let most =

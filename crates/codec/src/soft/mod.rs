@@ -30,6 +30,7 @@ pub mod hierarchy;
 pub mod lattice;
 pub mod normal;
 pub mod normal_encode;
+pub mod pack;
 pub mod partition;
 pub mod range;
 pub mod rans;

@@ -414,14 +414,19 @@ fn kernels_agree_where_there_are_many_points() {
             .wrapping_add(1442695040888963407);
         (state >> 33) as usize % below
     };
-    for (side, loose, radius) in [(36, 5, 0.1), (36, 5, 0.01), (47, 300, 0.006)] {
+    let cases = [(36, 5, 0.1), (36, 5, 0.01), (47, 300, 0.006)];
+    for ((side, loose, radius), packed) in cases.into_iter().flat_map(|c| [(c, false), (c, true)]) {
         let s = Cloth {
             side,
             loose,
             frames: 36,
             ..CLOTH
         };
-        let file = encode::<i16>(&s, radius, Options::default()).unwrap();
+        let options = Options {
+            packed,
+            ..Options::default()
+        };
+        let file = encode::<i16>(&s, radius, options).unwrap();
         let (fixed, frames) = decode::<i16>(&s, &file).unwrap();
         for number in 0..file.schedule.units() {
             let unit = file.schedule.unit(number);
