@@ -63,10 +63,11 @@ const HEADER: &str =
     "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
 
 /// Name of a row, preset, block compression.
-const KINDS: [(&str, Preset, Format); 3] = [
+const KINDS: [(&str, Preset, Format); 4] = [
     ("deflate", Preset::Classic, Format::Deflate),
     ("zstd", Preset::Classic, Format::Zstd),
     ("small", Preset::Small, Format::Zstd),
+    ("fast", Preset::Fast, Format::Zstd),
 ];
 
 /// False where a size or an error is not what it should be, or nothing was found.

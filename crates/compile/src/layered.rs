@@ -5,9 +5,11 @@ use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
-use crate::{Error, Options};
+use crate::{Error, Options, Preset};
 use meshreel_codec::put_sized;
-use meshreel_codec::record::{CODEC_CLASSIC, CODEC_SMALL, Coding, Method, Semantic, StreamRecord};
+use meshreel_codec::record::{
+    CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::{parallelogram, weld};
 
@@ -159,7 +161,11 @@ impl<'a> MeshCoder<'a> {
     /// Codec of the mesh's frames, and the points of its cells.
     pub fn codec(&self) -> (u8, u32) {
         match (self.has_cells(), self.points) {
-            (true, Some(points)) => (CODEC_SMALL, points.vertex.len() as u32),
+            (true, Some(points)) => {
+                let fast = self.options.preset == Preset::Fast;
+                let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
+                (codec, points.vertex.len() as u32)
+            }
             _ => (CODEC_CLASSIC, 0),
         }
     }

@@ -166,7 +166,7 @@ pub struct Content {
     /// How meshes are kept: auto, static, soft or fluid [default: auto]
     #[arg(long, value_name = "METHOD", help_heading = "Compression")]
     pub method: Option<Method>,
-    /// What matters most: small (fewest bytes) or classic (the source system's predictors, with --block) [default: small]
+    /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's predictors, with --block) [default: small]
     #[arg(long, value_name = "PRESET", help_heading = "Compression")]
     pub preset: Option<Preset>,
     /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
@@ -434,7 +434,7 @@ words!(
     Method, "method": Auto = "auto", Static = "static", Soft = "soft", Fluid = "fluid"; later: "rigid", "skinned");
 words!(
     /// The codec family.
-    Preset, "preset": Small = "small", Classic = "classic"; later: "fast");
+    Preset, "preset": Small = "small", Fast = "fast", Classic = "classic"; later:);
 words!(
     /// Block compression.
     Block, "block compression": Store = "store", Deflate = "deflate", Lz4hc = "lz4hc", Zstd = "zstd"; later:);

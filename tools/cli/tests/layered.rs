@@ -70,9 +70,16 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
 
 #[test]
 fn the_promise_holds() {
-    for name in INPUTS {
+    for (name, preset) in INPUTS
+        .into_iter()
+        .flat_map(|n| [(n, Preset::Small), (n, Preset::Fast)])
+    {
         let scene = input(name);
-        let reel = compiled(&scene, &options(36));
+        let options = Options {
+            preset,
+            ..options(36)
+        };
+        let reel = compiled(&scene, &options);
         let report = verify(&scene, &reel, &|_, _| ()).unwrap();
         assert!(report.ok, "{name}: {:#?}", report.failures);
     }
@@ -80,8 +87,15 @@ fn the_promise_holds() {
 
 #[test]
 fn forward_backward_and_random_order_are_identical() {
-    for name in INPUTS {
-        let reel = compiled(&input(name), &options(70));
+    for (name, preset) in INPUTS
+        .into_iter()
+        .zip([Preset::Fast, Preset::Small].into_iter().cycle())
+    {
+        let options = Options {
+            preset,
+            ..options(70)
+        };
+        let reel = compiled(&input(name), &options);
         let frames = reel.frame_count();
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         let mut forward = Vec::new();

@@ -407,7 +407,7 @@ fn every_option_holds() {
         },
     ];
     for options in all {
-        for preset in [Preset::Classic, Preset::Small] {
+        for preset in [Preset::Classic, Preset::Small, Preset::Fast] {
             let layered = preset != Preset::Classic;
             let options = Options {
                 preset,

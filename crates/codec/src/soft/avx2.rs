@@ -685,6 +685,7 @@ impl<'a> Stream<'a> {
 }
 
 /// Where residuals come from.
+#[allow(clippy::large_enum_variant)] // One per unit, on the stack.
 enum Input<'a> {
     Zero,
     Tokens(Stream<'a>),

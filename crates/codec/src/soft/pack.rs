@@ -228,7 +228,9 @@ mod tests {
         assert!(unpacker.finished());
         for cut in 0..bytes.len() {
             if let Ok(mut u) = Unpacker::new(&bytes[..cut], blocks.len()) {
-                blocks.iter().for_each(|b| drop(u.block(b.len(), width)));
+                for b in &blocks {
+                    let _ = u.block(b.len(), width);
+                }
                 assert!(!u.finished());
             }
         }
@@ -280,7 +282,9 @@ mod tests {
         #[test]
         fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..100), blocks in 0usize..40) {
             if let Ok(mut u) = Unpacker::new(&bytes, blocks) {
-                (0..blocks).for_each(|b| drop(u.block(1 + b % 16, 16)));
+                for b in 0..blocks {
+                    let _ = u.block(1 + b % 16, 16);
+                }
             }
         }
     }

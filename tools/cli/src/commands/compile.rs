@@ -429,6 +429,7 @@ pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
     options.preset = match (content.preset, content.block) {
         (Some(cli::Preset::Classic), _) | (None, Some(_)) => Preset::Classic,
         (Some(cli::Preset::Small), _) | (None, None) => Preset::Small,
+        (Some(cli::Preset::Fast), _) => Preset::Fast,
     };
     if let Some(block) = content.block {
         options.block = match block {

@@ -124,8 +124,6 @@ fn what_later_versions_have_is_named_as_such() {
         "plot x.reel --joint hip -o x.png",
         "compile $IN -o x.reel --method rigid",
         "compile $IN -o x.reel --method skinned",
-        "compile $IN -o x.reel --preset small",
-        "compile $IN -o x.reel --preset fast",
         "compile $IN -o x.reel --parts connected",
         "compile $IN -o x.reel --codec curve",
         "compile $IN -o x.reel --lod 3",
