@@ -228,7 +228,7 @@ mod tests {
         assert!(unpacker.finished());
         for cut in 0..bytes.len() {
             if let Ok(mut u) = Unpacker::new(&bytes[..cut], blocks.len()) {
-                for b in &blocks {
+                for b in blocks {
                     let _ = u.block(b.len(), width);
                 }
                 assert!(!u.finished());
