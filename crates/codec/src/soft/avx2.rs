@@ -1,4 +1,4 @@
-//! Decoding of a bundle with AVX2: the same bits as [`super::bundle::decode_scalar`], six to eight times as fast.
+//! Decoding of a bundle with AVX2: the same bits as [`super::bundle::decode_scalar`], five to six times as fast.
 //!
 //! * **Prediction**: innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four frames; weights are
 //!   multiplied in pairs (`vpmaddwd`), and the magnitudes, fourth in each vector, are summed by weights of 1.
