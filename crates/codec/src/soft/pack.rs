@@ -19,6 +19,9 @@
 //!     parity p      then for x, y, z in turn the w bits of (v − p) >> 1 in two's complement, the highest first
 //! ```
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+
 use super::bundle::BLOCK;
 use super::token::{BitReader, BitWriter};
 use crate::Corrupt;
