@@ -27,6 +27,9 @@ step without the optional parts
 cargo check --locked -p meshreel-codec --no-default-features
 cargo check --locked -p meshreel-scene --no-default-features
 
+step with the optional parts
+cargo test --locked -p meshreel --features tracing --test tracing
+
 step documentation
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 

@@ -124,7 +124,7 @@ impl Default for Options {
             channels: Channels::default(),
             method: MethodChoice::Auto,
             block: Format::Zstd,
-            preset: Preset::Classic,
+            preset: Preset::Small,
             index_every: None,
             smooth_angle: None,
             cycle: false,
@@ -380,7 +380,7 @@ mod tests {
             "cycle = true",
             "mesh-tolerance = 0.5*diagonal /a b",
             "mesh-method = fluid /a b",
-            "index-every = 16",
+            "index-every = 64",
         ] {
             assert!(lines.contains(&line), "{line} in {text}");
         }

@@ -242,7 +242,7 @@ fn check_full(folder: &Path, words: &str) {
 fn full_disk() {
     let dir = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
+        .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
         .arg(dir.path())
         .stderr(Stdio::null())
         .status()

@@ -65,7 +65,8 @@ pub enum Command {
     /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have passed already
     /// and are made up for when it moves. Used up by that, not cut to the file.
     Delay(f64),
-    /// Seconds that must be there before playing starts, and before it goes on after a jump. 0: starts at once.
+    /// Seconds that must be there before playing starts, and before it goes on after a jump; no more than is decoded ahead. 0:
+    /// starts at once. What has not come after twice that time and half a second is not waited for.
     PreRoll(f64),
     /// Streams from here on as well, so that a later jump finds its frames (C09).
     StreamAt(f64),
@@ -143,6 +144,8 @@ pub struct Clock {
     waiting: bool,
     /// What the pre-roll asks for is there.
     filled: bool,
+    /// Flicks for which it still waits for more than the picture.
+    patience: i64,
     ended: bool,
     /// Starts and jumps so far.
     jumps: u32,
@@ -203,6 +206,7 @@ impl Clock {
             back: false,
             waiting: false,
             filled: false,
+            patience: 0,
             jumps: 0,
             ended: false,
             cursor: 0,
@@ -308,20 +312,23 @@ impl Clock {
         }
     }
 
-    /// Tells a waiting clock which frames are there; it goes on at the next tick if they are enough for its pre-roll.
-    /// Others do not ask.
-    pub fn fill(&mut self, mut there: impl FnMut(u32) -> bool) {
+    /// Tells a waiting clock which frames are there; it goes on at the next tick if they are enough for its pre-roll, or for the
+    /// `most` seconds that are decoded ahead. Others do not ask.
+    pub fn fill(&mut self, most: f64, mut there: impl FnMut(u32) -> bool) {
         if self.waiting {
-            self.filled = self.has_enough(&mut there);
+            let enough = match self.patience > 0 {
+                true => seconds(self.now.pre_roll).min(most),
+                false => 0.0,
+            };
+            self.filled = self.has_enough(enough, &mut there);
         }
     }
 
-    fn has_enough(&self, there: &mut dyn FnMut(u32) -> bool) -> bool {
+    fn has_enough(&self, enough: f64, there: &mut dyn FnMut(u32) -> bool) -> bool {
         let demand = self.demand();
         let now = demand
             .now
             .is_none_or(|pair| there(pair.first) && there(pair.second));
-        let enough = seconds(self.now.pre_roll);
         let mut missing = demand.spans().iter().flat_map(|span| {
             let count = span.from.abs_diff(span.to);
             (0..=count)
@@ -354,6 +361,9 @@ impl Clock {
         };
         let was_at_end = self.ended;
         self.waiting &= !self.filled;
+        if self.waiting {
+            self.patience = (self.patience).saturating_sub(flicks(dt.clamp(0.0, LONGEST_TICK)));
+        }
         if self.now.state == State::Playing && !self.waiting {
             let mut dt = flicks(dt.clamp(0.0, LONGEST_TICK));
             let delayed = dt.min(self.now.delay);
@@ -438,6 +448,7 @@ impl Clock {
         if (jumped || started) && self.now.pre_roll > 0 {
             self.waiting = true;
             self.filled = false;
+            self.patience = (2 * self.now.pre_roll).saturating_add(flicks(0.5));
         }
         self.waiting &= self.now.state == State::Playing;
         self.jumps = self.jumps.wrapping_add(u32::from(jumped));

@@ -320,21 +320,37 @@ fn streaming_elsewhere() {
 }
 
 #[test]
+fn pre_roll_does_not_wait_for_what_will_not_come() {
+    let timeline = tenths(41, 0.0);
+    let mut far = clock(&timeline, &[Command::PreRoll(3.0), Command::Play]);
+    far.fill(0.4, |frame| frame < 3);
+    assert_eq!(far.advance(0.1).position, 0.0);
+    far.fill(0.4, |frame| frame < 5);
+    assert_eq!(far.advance(0.1).position, 0.1, "more is not decoded ahead");
+    let mut starved = clock(&timeline, &[Command::PreRoll(0.5), Command::Play]);
+    for tick in 0..15 {
+        assert_eq!(starved.advance(0.1).position, 0.0, "tick {tick}");
+        starved.fill(0.4, |frame| frame < 2);
+    }
+    assert!(starved.advance(0.1).position > 0.0);
+}
+
+#[test]
 fn pre_roll_waits_until_enough_is_there() {
     let timeline = tenths(41, 0.0);
     let mut clock = clock(&timeline, &[Command::PreRoll(0.5), Command::Play]);
     assert!(clock.waiting());
     assert_eq!(clock.advance(1.0).position, 0.0);
-    clock.fill(|frame| frame < 4);
+    clock.fill(f64::INFINITY, |frame| frame < 4);
     assert_eq!(clock.advance(1.0).position, 0.0, "0.3 s is not enough");
-    clock.fill(|frame| frame < 6);
+    clock.fill(f64::INFINITY, |frame| frame < 6);
     assert_eq!(clock.advance(0.25).position, 0.25);
     assert!(!clock.waiting());
     clock.command(Command::GoTo(3.8));
     clock.advance(1.0);
     assert!(clock.waiting(), "after a jump again");
     assert_eq!(clock.position(), 3.8);
-    clock.fill(|frame| frame >= 38);
+    clock.fill(f64::INFINITY, |frame| frame >= 38);
     assert_eq!(
         clock.advance(0.1).position,
         3.9,
@@ -507,7 +523,7 @@ proptest! {
         let mut clock = Clock::new(&timeline);
         for (command, dt, there) in steps {
             clock.command(command);
-            clock.fill(|_| there);
+            clock.fill(f64::INFINITY, |_| there);
             let moved = clock.advance(f64::from(dt) / 1000.0);
             prop_assert!((0.0..=longest).contains(&moved.position));
             prop_assert_eq!(clock.stopped(), clock.demand().now.is_none());

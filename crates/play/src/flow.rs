@@ -17,6 +17,7 @@ use crate::io::{Read, Token};
 use crate::stream::{
     FRAME_RANK, Missing, NO_READ, NONE, READ_RANK, READS, ReadSlot, State, Stream,
 };
+use crate::trace::span;
 use crate::work::{Ended, Task, Work};
 use std::sync::Arc;
 
@@ -28,12 +29,15 @@ const GAP: u64 = 64 << 10;
 /// Blocks that are moved in a tick, in words: 2 MiB take about 0.2 ms.
 const SLIDE: usize = 256 << 10;
 /// Microseconds until something counts as wanted now.
-const NOW: u64 = 50_000;
+pub(crate) const NOW: u64 = 50_000;
 /// Frames that are given up for one allocation, and in one tick.
 const STEALS: usize = 16;
 const TICK_STEALS: usize = 64;
 /// Units that are started in a tick.
 const LAUNCHES: usize = 256;
+/// Nanoseconds of decoding per thread that wait for one. What waits is no longer put in order, so no more than keeps
+/// threads busy until the next tick.
+const QUEUE: u64 = 40_000_000;
 /// Microseconds after the first failure; doubles up to the last.
 const FIRST_RETRY: u64 = 50_000;
 const LAST_RETRY: u64 = 2_000_000;
@@ -78,6 +82,10 @@ pub(crate) struct Flow {
     slid: bool,
     /// So many words found no room in this tick.
     refused: usize,
+    /// Nanoseconds of decoding that may still be started in this tick.
+    queue_left: u64,
+    /// Something found no room in this tick.
+    pub starved: bool,
     /// Frames that may still be given up in this tick.
     steals: usize,
     scratch_words: usize,
@@ -120,6 +128,8 @@ impl Flow {
             next_token: 0,
             slid: false,
             refused: usize::MAX,
+            queue_left: 0,
+            starved: false,
             steals: TICK_STEALS,
             scratch_words: 0,
             reads_on: true,
@@ -247,6 +257,7 @@ impl Flow {
 
     /// Takes in everything that ended since the last time.
     pub fn collect(&mut self) {
+        span!("collect");
         self.slid = false;
         self.refused = usize::MAX;
         self.steals = TICK_STEALS;
@@ -359,6 +370,7 @@ impl Flow {
             }
         }
         if matches!(task.ended, Ended::Well) {
+            stream.unit_took(task.took);
             for (frame, block) in task.out.iter() {
                 // Where a unit was decoded again for some of its frames, the others are there already.
                 if !stream.frame_decoded(frame, block) {
@@ -408,11 +420,17 @@ impl Flow {
 
     /// Starts what can be started: first what is to be shown now, of all streams, then what comes after.
     pub fn decode(&mut self) {
+        span!("start");
         if !self.jobs_on || !self.has_scratch() {
             return;
         }
+        self.starved = false;
         self.order_turns(|s| s.launch.iter().map(|l| l.1).min());
         let mut left = LAUNCHES;
+        let streams = self.streams.iter().flatten();
+        let queued = streams.map(|s| s.decoding.len() as u64 * s.unit_time);
+        let threads = self.scratch.len() as u64;
+        self.queue_left = (threads * QUEUE).saturating_sub(queued.sum());
         for need in [true, false] {
             for i in 0..self.turns.len() {
                 self.decode_stream(self.turns[i].1, need, &mut left);
@@ -433,19 +451,26 @@ impl Flow {
             if (due <= soon) != need || stream.units[unit as usize].node != NONE {
                 continue;
             }
-            if *left == 0 || self.free_nodes.is_empty() {
+            if *left == 0 || self.free_nodes.is_empty() || (self.queue_left == 0 && due > self.now)
+            {
                 return;
             }
+            let unit_time = stream.unit_time;
             if !need
                 && self.heap.held_bytes() > self.heap.bytes() / 4 * 3
                 && stream.kept_bytes() > share
             {
+                self.starved = true;
                 return;
             }
             match self.launch(number, unit as usize, due, need) {
-                Launched::Yes => *left -= 1,
+                Launched::Yes => {
+                    *left -= 1;
+                    self.queue_left = self.queue_left.saturating_sub(unit_time);
+                }
                 Launched::NotYet => {}
                 Launched::NoRoom => {
+                    self.starved = true;
                     if let Some(stream) = self.streams[number as usize].as_mut() {
                         stream.counters.starved += 1;
                     }
@@ -564,6 +589,7 @@ impl Flow {
 
     /// Issues reads, the most urgent first, each stream in turn.
     pub fn read(&mut self, horizon: u64) {
+        span!("issue");
         if !self.reads_on {
             return;
         }

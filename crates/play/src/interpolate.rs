@@ -14,7 +14,7 @@ use crate::mesh::MeshView;
 use crate::words::Levels;
 use meshreel_codec::transform::Transform;
 use meshreel_codec::word::Word;
-use meshreel_codec::{octahedral, qtangent};
+use meshreel_codec::{blend, octahedral, qtangent};
 use std::ops::Range;
 
 /// Vertices at a time.
@@ -72,26 +72,20 @@ impl Source<'_> {
     /// Unit normals from a stream of normals.
     pub fn normals(&self, vertices: Range<usize>, out: &mut Block) {
         let bits = self.bits();
-        let unit = |view: &MeshView<'_>, out: &mut Block| {
-            each(
-                view,
-                self.stream,
-                vertices.clone(),
-                |i, levels: [u16; 2]| {
-                    let normal = octahedral::decode(levels, bits);
-                    (out[0][i], out[1][i], out[2][i]) = normal.into();
-                },
-            );
+        let mut put = |i: usize, n: [f32; 3]| (out[0][i], out[1][i], out[2][i]) = n.into();
+        let Some(second) = self.blends() else {
+            each(self.first, self.stream, vertices, |i, levels| {
+                put(i, octahedral::decode(levels, bits));
+            });
+            return;
         };
-        unit(self.first, out);
-        let Some(second) = self.blends() else { return };
-        let mut to = EMPTY;
-        unit(second, &mut to);
-        for i in 0..vertices.len() {
-            let normal = [0, 1, 2].map(|k| out[k][i]);
-            let to = [0, 1, 2].map(|k| to[k][i]);
-            (out[0][i], out[1][i], out[2][i]) = nlerp(normal, to, self.blend).into();
-        }
+        let mut held = [[0; 2]; BLOCK];
+        each(self.first, self.stream, vertices.clone(), |i, levels| {
+            held[i] = levels
+        });
+        each(second, self.stream, vertices, |i, levels| {
+            put(i, blend::direction(bits, self.blend, held[i], levels));
+        });
     }
 
     /// Tangent frames: `each(vertex of the block, frame)`.
@@ -108,11 +102,9 @@ impl Source<'_> {
             held[i] = levels
         });
         each(second, self.stream, vertices, |i, levels: [u16; 4]| {
-            let (from, to) = (
-                Tangents::decode(held[i], bits),
-                Tangents::decode(levels, bits),
-            );
-            each_frame(i, from.toward(&to, self.blend));
+            let (rotation, sign) = blend::rotation(bits, self.blend, held[i], levels);
+            let frame = qtangent::frame(rotation, sign);
+            each_frame(i, Tangents { rotation, frame });
         });
     }
 
@@ -134,13 +126,6 @@ impl Tangents {
             rotation: qtangent::rotation(levels, bits),
             frame: qtangent::decode(levels, bits),
         }
-    }
-
-    /// The reflection is the first frame's (A15).
-    fn toward(&self, to: &Tangents, blend: f32) -> Tangents {
-        let rotation = nlerp_rotation(self.rotation, to.rotation, blend);
-        let frame = qtangent::frame(rotation, self.frame.sign);
-        Tangents { rotation, frame }
     }
 }
 

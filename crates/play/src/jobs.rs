@@ -4,6 +4,7 @@
 use crate::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -104,7 +105,8 @@ impl<T> Queue<T> {
         loop {
             if let Some(Reverse(turn)) = turns.turns.pop() {
                 drop(turns);
-                (self.run)(turn.what);
+                // What fails says so by being dropped; the thread goes on.
+                let _ = catch_unwind(AssertUnwindSafe(|| (self.run)(turn.what)));
                 turns = self.lock();
             } else if turns.closed {
                 return;

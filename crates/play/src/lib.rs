@@ -64,6 +64,7 @@ mod statistics;
 mod stream;
 mod sync;
 mod timeline;
+mod trace;
 mod unit;
 mod vertex;
 mod view;

@@ -6,8 +6,10 @@ use crate::jobs::Crew;
 use crate::open::{Limits, Reel};
 use crate::sharing::Library;
 use crate::statics::Statics;
+use crate::trace::span;
 use crate::{Error, heap::Heap};
 use meshreel_format::{FileSource, Reader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -112,6 +114,7 @@ impl Load {
             library,
             inbox,
         } = self;
+        span!("open", file = %path.display());
         let opened = || -> Opened {
             let source = match source {
                 Ok(source) => source,
@@ -125,7 +128,14 @@ impl Load {
             let reel = Reel::check(reader, &limits)?;
             Ok(Arc::new(Loaded::new(reel, source, &library)?))
         };
-        let opened = opened();
+        // A source of the caller's may panic.
+        let opened = catch_unwind(AssertUnwindSafe(opened)).unwrap_or_else(|_| {
+            Err(Error::Io {
+                path,
+                what: "could not be opened".into(),
+                source: std::io::Error::other("its source failed"),
+            })
+        });
         let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push(((file, generation), opened));
     }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::clock::{Clock, Command, Pace};
 use crate::demand::{Demand, Pair};
-use crate::flow::{Flow, Incident, owner};
+use crate::flow::{Flow, Incident, NOW, owner};
 use crate::frame::Frame;
 use crate::heap::{Heap, ReadGuard};
 use crate::io::{Positioned, Positioning, Source, Token};
@@ -16,6 +16,7 @@ use crate::sharing::Library;
 use crate::statistics::{Statistics, StreamStatistics};
 use crate::stream::{Horizons, Stream};
 use crate::timeline::Timeline;
+use crate::trace::span;
 use crate::view::FrameView;
 use crate::work::Work;
 use meshreel_codec::record::Visibility;
@@ -32,6 +33,11 @@ const NODES: usize = 4096;
 const EVENTS: usize = 256;
 /// Microseconds until a file that was unloaded and could not be opened again is tried again.
 const REOPEN: u64 = 2_000_000;
+/// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that is too small for all of it
+/// is not fought over in each.
+const SHRINK: f32 = 0.9;
+const GROW: f32 = 0.005;
+const LEAST_REACH: f32 = 0.2;
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
 
@@ -137,6 +143,8 @@ struct Instance {
     /// Before the file was open.
     commands: Vec<Command>,
     visible: bool,
+    /// For its pre-roll.
+    waiting: bool,
     demand: Demand,
     pace: Pace,
     shown: Option<(Pair, Pace)>,
@@ -168,6 +176,8 @@ pub struct Player {
     events: VecDeque<Event>,
     resident_bytes: u64,
     ticks: u64,
+    /// Part of `decode_ahead` for which there is room.
+    reach: f32,
 }
 
 impl Player {
@@ -210,6 +220,7 @@ impl Player {
             events: VecDeque::with_capacity(EVENTS),
             resident_bytes: 0,
             ticks: 0,
+            reach: 1.0,
             options,
         }
     }
@@ -300,6 +311,7 @@ impl Player {
             clock,
             commands: Vec::new(),
             visible: true,
+            waiting: false,
             demand: Demand::default(),
             pace: Pace::default(),
             shown: None,
@@ -378,6 +390,7 @@ impl Player {
     /// `dt` seconds have passed. Takes in what was read and decoded, moves all clocks, and starts what they will need. Never
     /// waits; allocates only where files have just been opened.
     pub fn tick(&mut self, dt: f64) {
+        span!("tick");
         let dt = if dt.is_nan() {
             0.0
         } else {
@@ -395,6 +408,10 @@ impl Player {
         self.flow.read(ahead);
         // What waits for a read that was just issued is started by that.
         self.flow.decode();
+        self.reach = match self.flow.starved {
+            true => (self.reach * SHRINK).max(LEAST_REACH),
+            false => (self.reach + GROW).min(1.0),
+        };
         self.work_here();
         self.flow.collect();
         self.tell();
@@ -485,6 +502,9 @@ impl Player {
 
     fn move_clocks(&mut self, dt: f64) {
         let mut reopen = None;
+        // What waits goes after what plays, and so looks less far.
+        let ahead = self.options.decode_ahead * self.reach;
+        let (behind, most) = (ahead / 4.0, f64::from(ahead) * 0.7);
         for instance in self.instances.iter_mut().flatten() {
             let number = instance.file as usize;
             if instance.visible {
@@ -500,13 +520,18 @@ impl Player {
             let Some(clock) = &mut instance.clock else {
                 continue;
             };
-            clock.fill(|frame| stream.is_some_and(|s| s.is_decoded(frame)));
+            clock.fill(most, |frame| stream.is_some_and(|s| s.is_decoded(frame)));
             clock.advance(dt);
             instance.demand = if instance.visible {
                 clock.demand()
             } else {
                 Demand::default()
             };
+            instance.waiting = clock.waiting();
+            if instance.waiting {
+                let spans = &mut instance.demand.spans;
+                spans.iter_mut().for_each(|span| span.in_seconds += behind);
+            }
             instance.pace = clock.pace();
             if instance.demand.now.is_none() {
                 instance.shown = None;
@@ -520,6 +545,7 @@ impl Player {
     }
 
     fn plan(&mut self) {
+        span!("plan");
         let Flow {
             heap,
             streams,
@@ -530,7 +556,7 @@ impl Player {
         let now = *now;
         let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
         let horizons = Horizons {
-            decode: micros(self.options.decode_ahead),
+            decode: micros(self.options.decode_ahead * self.reach),
             read: micros(
                 self.options
                     .most_read_ahead
@@ -553,7 +579,8 @@ impl Player {
             }
         };
         each(&mut |stream, heap, instance| {
-            stream.plan_now(heap, now, &instance.demand, instance.shown.map(|s| s.0));
+            let due = now + if instance.waiting { NOW } else { 0 };
+            stream.plan_now(heap, now, due, &instance.demand, instance.shown);
         });
         each(&mut |stream, heap, instance| {
             stream.plan_next(heap, now, &instance.demand, horizons.decode);
@@ -617,10 +644,13 @@ impl Player {
                 instance.shown = Some((pair, instance.pace));
                 instance.arrived = Some(jump);
                 instance.late = false;
-                continue;
+                if !instance.waiting {
+                    continue;
+                }
+            } else {
+                instance.late = true;
             }
-            instance.late = true;
-            let waiting = instance.arrived != Some(jump);
+            let waiting = !instance.late || instance.arrived != Some(jump);
             let count = if waiting {
                 &mut instance.seek_wait_ticks
             } else {

@@ -1,9 +1,7 @@
-//! Meshes that several files have in common, kept once (C08). Found by a hash, then compared: equal hashes prove nothing. Meshes
-//! that are coded as cells are not looked at.
+//! Meshes that several files have in common, kept once (C08). Found by a hash of the bytes that they are made of, which are then
+//! compared: equal hashes prove nothing.
 
 use crate::statics::{StaticMesh, Statics};
-use crate::words::Words;
-use meshreel_format::checksum;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -22,14 +20,11 @@ impl Library {
             !meshes.is_empty()
         });
         let share = |mesh: &Arc<StaticMesh>| {
-            if mesh.cells.iter().any(|parts| !parts.is_empty()) {
-                return mesh.clone();
-            }
-            let alike = known.entry(hash(mesh)).or_default();
+            let alike = known.entry(mesh.made_of.hash()).or_default();
             let same = alike
                 .iter()
                 .filter_map(Weak::upgrade)
-                .find(|other| is_same(other, mesh));
+                .find(|other| other.made_of == mesh.made_of);
             same.unwrap_or_else(|| {
                 alike.push(Arc::downgrade(mesh));
                 mesh.clone()
@@ -41,32 +36,13 @@ impl Library {
     }
 }
 
-fn is_same(a: &StaticMesh, b: &StaticMesh) -> bool {
-    a.indices == b.indices && a.table == b.table && a.streams == b.streams
-}
-
-fn hash(mesh: &StaticMesh) -> u64 {
-    let mut sums = vec![
-        checksum(bytemuck::cast_slice(&mesh.indices)),
-        checksum(bytemuck::cast_slice(&mesh.table)),
-    ];
-    sums.extend(mesh.streams.iter().map(|words| match words {
-        Words::U8(words) => checksum(words),
-        Words::U16(words) => checksum(bytemuck::cast_slice(words)),
-        Words::U32(words) => checksum(bytemuck::cast_slice(words)),
-    }));
-    checksum(bytemuck::cast_slice(&sums))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn statics(indices: &[u32]) -> Statics {
-        let mesh = StaticMesh {
-            indices: indices.to_vec(),
-            ..StaticMesh::default()
-        };
+    fn statics(values: &[u8]) -> Statics {
+        let mut mesh = StaticMesh::default();
+        mesh.made_of.values = values.to_vec();
         Statics {
             meshes: vec![Arc::new(mesh)],
         }

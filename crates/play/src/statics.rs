@@ -13,6 +13,7 @@ use meshreel_codec::soft::decode::{First, Static};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::stream::{self, References, Spatial};
 use meshreel_codec::{Corrupt, index, quantize, take_sized, weld};
+use meshreel_format::checksum;
 use std::sync::Arc;
 
 /// Static data of all meshes, in their order.
@@ -25,6 +26,8 @@ pub(crate) struct Statics {
 /// Static data of one mesh; empty for fluid ones.
 #[derive(Default)]
 pub(crate) struct StaticMesh {
+    /// What it was made of, by which equal meshes of other files are found.
+    pub made_of: MadeOf,
     pub indices: Vec<u32>,
     pub table: Table,
     /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
@@ -33,6 +36,24 @@ pub(crate) struct StaticMesh {
     pub cells: Vec<Vec<Cells>>,
     /// Per stream of predicted normals what predicts them.
     pub normals: Vec<Option<Predicted>>,
+}
+
+/// What determines all that a [`StaticMesh`] holds.
+#[derive(Default, PartialEq)]
+pub(crate) struct MadeOf {
+    /// Vertices, points, and whether there is a table.
+    counts: (u32, u32, bool),
+    streams: Vec<StreamRecord>,
+    pub connectivity: Vec<u8>,
+    pub values: Vec<u8>,
+}
+
+impl MadeOf {
+    /// Equal for equal meshes, and hardly ever for others.
+    pub fn hash(&self) -> u64 {
+        let sums = [checksum(&self.connectivity), checksum(&self.values)];
+        checksum(bytemuck::cast_slice(&sums))
+    }
 }
 
 /// How values of a kind are predicted within a frame. Part of the format.
@@ -59,6 +80,7 @@ impl Statics {
                 let record = &records[m];
                 let at = || format!("indices of mesh {}", record.path);
                 let bytes = slice(reel.path(), content, record.connectivity, at)?;
+                meshes[m].made_of.connectivity = bytes.to_vec();
                 let indices = read_indices(record, bytes);
                 meshes[m].indices = indices.map_err(|c| Error::corrupt(reel.path(), c, at()))?;
                 Ok(())
@@ -72,6 +94,10 @@ impl Statics {
                 let at = || format!("static values of mesh {}", record.path);
                 let bytes = slice(reel.path(), content, record.values, at)?;
                 let read = read_values(record, &mut meshes[m], bytes);
+                let made_of = &mut meshes[m].made_of;
+                made_of.counts = (record.vertices, record.points, record.has_table);
+                made_of.streams.clone_from(&record.streams);
+                made_of.values = bytes.to_vec();
                 read.map_err(|c| Error::corrupt(reel.path(), c, at()))
             },
         )?;

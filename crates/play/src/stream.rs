@@ -13,6 +13,7 @@
 //!
 //! So a jump needs nothing special: it asks for one pair of frames, whose units lie in one range of the file.
 
+use crate::clock::Pace;
 use crate::demand::{Demand, Pair, Span};
 use crate::heap::{Block, Heap};
 use crate::load::Loaded;
@@ -29,6 +30,8 @@ const RESIDENT_STEP: usize = 64;
 const READ_TURN: u32 = 4;
 /// Units that are started from one plan.
 const LAUNCHES: usize = 512;
+/// Nanoseconds that a unit may take, before one was decoded.
+const FIRST_GUESS: u64 = 500_000;
 /// Microseconds until what is only wanted for being resident is due.
 const SOMETIME: u64 = 60_000_000;
 
@@ -160,6 +163,8 @@ pub(crate) struct Stream {
     pub bad_units: u32,
     pub reads_in_flight: u32,
     pub farthest: u64,
+    /// Nanoseconds that a unit takes about.
+    pub unit_time: u64,
     pub counters: StreamCounters,
 }
 
@@ -207,6 +212,7 @@ impl Stream {
             bad_units: 0,
             reads_in_flight: 0,
             farthest: 0,
+            unit_time: FIRST_GUESS,
             counters: StreamCounters::default(),
             file,
         }
@@ -236,8 +242,15 @@ impl Stream {
     }
 
     /// What an instance shows and should show.
-    pub fn plan_now(&mut self, heap: &mut Heap, now: u64, demand: &Demand, shown: Option<Pair>) {
-        for frame in shown.iter().flat_map(|p| [p.first, p.second]) {
+    pub fn plan_now(
+        &mut self,
+        heap: &mut Heap,
+        now: u64,
+        due: u64,
+        demand: &Demand,
+        shown: Option<(Pair, Pace)>,
+    ) {
+        for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
             if self.is_decoded(frame) {
                 self.visit(heap, now, now, frame as usize);
             }
@@ -245,7 +258,7 @@ impl Stream {
         if let Some(pair) = demand.now {
             self.active = true;
             for frame in [pair.first, pair.second] {
-                self.visit(heap, now, now, frame as usize);
+                self.visit(heap, now, due, frame as usize);
             }
         }
         self.active |= demand.spans_used > 0;
@@ -495,6 +508,11 @@ impl Stream {
             heap.release(block, FRAME_RANK);
         }
         true
+    }
+
+    /// A unit took so many nanoseconds.
+    pub fn unit_took(&mut self, time: u64) {
+        self.unit_time = (3 * self.unit_time + time) / 4;
     }
 
     /// Bytes of the heap that wanted frames take.

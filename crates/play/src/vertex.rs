@@ -16,7 +16,10 @@
 use crate::Error;
 use crate::interpolate::{BLOCK, Block, EMPTY, Source, Tangents};
 use crate::mesh::MeshView;
-use meshreel_codec::record::Semantic;
+use crate::words::Levels;
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::word::Word;
+use meshreel_codec::{blend, quantize};
 use std::ops::Range;
 
 /// What is written of a vertex.
@@ -109,6 +112,75 @@ impl Vertices<'_> {
             }
         }
         Ok(())
+    }
+
+    /// All vertices of an attribute as floats, one after the other.
+    pub fn write_floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
+        let attribute = Attribute {
+            what,
+            format,
+            offset: 0,
+        };
+        let vertices = 0..self.first.vertex_count();
+        self.check(&[attribute], format.size(), &vertices, size_of_val(out))?;
+        if self.write_whole(what, out)? {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice_mut(out);
+        self.write(&[attribute], format.size(), vertices, bytes)?;
+        if cfg!(target_endian = "big") {
+            let words: &mut [u32] = bytemuck::cast_slice_mut(out);
+            words.iter_mut().for_each(|v| *v = v.swap_bytes());
+        }
+        Ok(())
+    }
+
+    /// The same by the kernels of the codec, which want all of it at once; false for what they do not know.
+    fn write_whole(&self, what: What, out: &mut [f32]) -> Result<bool, Error> {
+        if what == What::Velocity {
+            return Ok(false);
+        }
+        let stream = self.stream(what)?;
+        let record = &self.first.record().streams[stream];
+        let Some(second) = self.second.filter(|_| self.blend > 0.0 && record.animated) else {
+            match what {
+                What::Position => self.first.positions_into(out)?,
+                What::Normal => self.first.normals_into(out)?,
+                What::Tangent => self.first.tangents_into(out)?,
+                What::Uv(set) => self.first.uvs_into(set, out)?,
+                What::Colour(set) => self.first.colours_into(set, out)?,
+                What::TangentFrame | What::Velocity => return Ok(false),
+            }
+            return Ok(true);
+        };
+        Ok(match (self.first.levels(stream), second.levels(stream)) {
+            (Levels::U8(from), Levels::U8(to)) => self.blend_whole(what, record, from, to, out),
+            (Levels::U16(from), Levels::U16(to)) => self.blend_whole(what, record, from, to, out),
+            _ => false,
+        })
+    }
+
+    fn blend_whole<W: Word>(
+        &self,
+        what: What,
+        record: &StreamRecord,
+        from: &[W],
+        to: &[W],
+        out: &mut [f32],
+    ) -> bool {
+        // Streams of cells have no levels.
+        let levels = record.semantic.components() * self.first.vertex_count();
+        if from.len() != levels || to.len() != levels || levels == 0 {
+            return false;
+        }
+        let (bits, t) = (u32::from(record.bits), self.blend);
+        match (what, record.semantic) {
+            (What::Normal, Semantic::QTangent) => blend::qtangent_normals(bits, from, to, t, out),
+            (What::Normal, _) => blend::octahedral_normals(bits, from, to, t, out),
+            (What::Tangent, _) => blend::qtangent_tangents(bits, from, to, t, out),
+            _ => quantize::blend(&record.axes, from, to, t, out),
+        }
+        true
     }
 
     fn check(

@@ -470,20 +470,7 @@ impl<'a> MeshFrame<'a> {
     }
 
     fn floats(&self, what: What, format: Format, out: &mut [f32]) -> Result<(), Error> {
-        let attribute = Attribute {
-            what,
-            format,
-            offset: 0,
-        };
-        let vertices = 0..self.vertex_count();
-        let bytes = bytemuck::cast_slice_mut(out);
-        (self.vertices).write(&[attribute], format.size(), vertices, bytes)?;
-        if cfg!(target_endian = "big") {
-            bytemuck::cast_slice_mut::<f32, u32>(out)
-                .iter_mut()
-                .for_each(|v| *v = v.swap_bytes());
-        }
-        Ok(())
+        self.vertices.write_floats(what, format, out)
     }
 
     /// Levels of a stream of the record as they are kept (none of a stream of cells), in the first frame and, where it is blended, in the second:

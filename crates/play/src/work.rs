@@ -6,9 +6,11 @@ use crate::graph::Graph;
 use crate::heap::{Block, Memory, ReadGuard, WriteGuard};
 use crate::jobs::{Job, Pool};
 use crate::load::Loaded;
+use crate::trace::span;
 use crate::unit::{self, Frames};
 use meshreel_format::checksum;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
@@ -40,6 +42,19 @@ struct Bench {
     worker: unit::Worker,
 }
 
+/// A bench that goes back when it is no longer used.
+struct Lent<'a> {
+    work: &'a Work,
+    bench: Option<Bench>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        lock(&self.work.benches).extend(self.bench.take());
+        self.work.bench_free.notify_one();
+    }
+}
+
 /// What a node does and how it ended.
 #[derive(Default)]
 pub(crate) struct Task {
@@ -50,6 +65,8 @@ pub(crate) struct Task {
     pub needs: List,
     pub out: List,
     pub ended: Ended,
+    /// Nanoseconds that decoding took.
+    pub took: u64,
 }
 
 /// Frames and their blocks.
@@ -190,14 +207,20 @@ impl Work {
     pub fn run(&self, node: u32) {
         let began = Instant::now();
         let ended = if self.graph.is_wanted(node) {
-            self.decode(node)
+            // Decoders do not panic. If one did, its node must end all the same, or its file would wait for ever.
+            let decoded = catch_unwind(AssertUnwindSafe(|| self.decode(node)));
+            decoded.unwrap_or_else(|_| self.panicked(node))
         } else {
             Ended::Spoiled
         };
         let well = matches!(ended, Ended::Well);
-        self.task(node).ended = ended;
-        self.busy
-            .fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        let took = began.elapsed().as_nanos() as u64;
+        {
+            let mut task = self.task(node);
+            task.ended = ended;
+            task.took = took;
+        }
+        self.busy.fetch_add(took, Ordering::Relaxed);
         self.end(node, well);
     }
 
@@ -207,12 +230,19 @@ impl Work {
     }
 
     fn decode(&self, node: u32) -> Ended {
-        let mut bench = self.take_bench();
-        let scratch = self.scratch_of(bench.number);
-        let ended = self.decode_with(node, &mut bench, scratch);
-        lock(&self.benches).push(bench);
-        self.bench_free.notify_one();
-        ended
+        let mut lent = self.take_bench();
+        match &mut lent.bench {
+            Some(bench) => self.decode_with(node, bench, self.scratch_of(bench.number)),
+            None => Ended::Spoiled,
+        }
+    }
+
+    fn panicked(&self, node: u32) -> Ended {
+        let task = self.task(node);
+        let damaged = |file: &Arc<Loaded>| file.damaged(task.unit as usize, "its decoder failed");
+        task.file
+            .as_ref()
+            .map_or(Ended::Spoiled, |file| Ended::Damaged(damaged(file)))
     }
 
     fn decode_with(&self, node: u32, bench: &mut Bench, scratch: Option<WriteGuard>) -> Ended {
@@ -221,6 +251,7 @@ impl Work {
             return Ended::Spoiled;
         };
         let unit = task.unit as usize;
+        span!("decode", unit, file = %file.reel.path().display());
         let stored = file.reel.unit_chunk(unit);
         let size = stored.size as usize;
         let Some(compressed) = self.memory.read(block) else {
@@ -283,12 +314,17 @@ impl Work {
         }
     }
 
-    fn take_bench(&self) -> Bench {
+    fn take_bench(&self) -> Lent<'_> {
         let mut benches = lock(&self.benches);
         loop {
             // Only a pool that runs more jobs than it said waits here.
             match benches.pop() {
-                Some(bench) => return bench,
+                Some(bench) => {
+                    return Lent {
+                        work: self,
+                        bench: Some(bench),
+                    };
+                }
                 None => {
                     let wait = self.bench_free.wait(benches);
                     benches = wait.unwrap_or_else(PoisonError::into_inner);

@@ -11,6 +11,7 @@ use common::sample;
 use meshreel::rules::Switches;
 use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, Shown, Statistics};
 use meshreel_codec::block::Format;
+use std::path::Path;
 use std::sync::Arc;
 
 const FILES: usize = 110;
@@ -44,7 +45,8 @@ struct World {
     heap: usize,
 }
 
-fn contents() -> Arc<Vec<Content>> {
+/// Without layered ones, those of which a dozen fit into any heap.
+fn contents(with_layered: bool) -> Arc<Vec<Content>> {
     let kinds = [
         (1, false),
         (2, true),
@@ -64,7 +66,19 @@ fn contents() -> Arc<Vec<Content>> {
             bytes,
         }
     });
-    Arc::new(contents.collect())
+    // Layered ones: keys, and groups between them.
+    let layered = ["flag_small.reel", "flag_fast.reel"].iter().map(|name| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+        let bytes: Arc<[u8]> = std::fs::read(folder.join(name)).unwrap().into();
+        Content {
+            digests: oracle(&bytes),
+            bytes,
+        }
+    });
+    Arc::new(match with_layered {
+        true => contents.chain(layered).collect(),
+        false => contents.collect(),
+    })
 }
 
 impl World {
@@ -332,7 +346,6 @@ impl World {
 fn random_commands_show_nothing_but_plain_decodes() {
     let commands = std::env::var("MESHREEL_STRESS");
     let commands: u64 = commands.ok().and_then(|c| c.parse().ok()).unwrap_or(24_000);
-    let contents = contents();
     let worlds = [
         (32 << 20, 0, true),
         (32 << 20, 1 << 20, true),
@@ -342,7 +355,8 @@ fn random_commands_show_nothing_but_plain_decodes() {
         (300 << 10, 0, true),
     ];
     for (seed, (heap, resident, faults)) in worlds.into_iter().enumerate() {
-        let mut world = World::new(seed as u64, heap, resident, contents.clone(), faults);
+        let contents = contents(heap > 16 << 20);
+        let mut world = World::new(seed as u64, heap, resident, contents, faults);
         for i in 0..commands / worlds.len() as u64 {
             world.command();
             if i % 10 == 0 {

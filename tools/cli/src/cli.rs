@@ -277,6 +277,9 @@ pub struct PlayArgs {
     /// Jump somewhere else every S seconds; the places are the same in every run
     #[arg(long, value_name = "S")]
     pub seek_every: Option<f64>,
+    /// Seconds that are decoded before playing starts or goes on after a jump
+    #[arg(long, value_name = "S", default_value_t = 0.25)]
+    pub pre_roll: f64,
     /// Memory for reading and decoding
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     pub heap: Size,
@@ -457,7 +460,8 @@ mod tests {
     fn words_and_lists() {
         assert_eq!("soft".parse(), Ok(Method::Soft));
         assert!("rigid".parse::<Method>().unwrap_err().contains(NOT_BUILT));
-        assert!("small".parse::<Preset>().unwrap_err().contains(NOT_BUILT));
+        assert_eq!("small".parse(), Ok(Preset::Small));
+        assert!("tiny".parse::<Preset>().unwrap_err().contains("fast"));
         assert!("zip".parse::<Block>().unwrap_err().contains("zstd"));
         let only = "positions,uvs".parse::<Channels>().unwrap();
         assert!(only.uvs && !only.normals && !only.colours);

@@ -8,7 +8,7 @@ use meshreel::FrameKind;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
-use meshreel_compile::{Options, Silent, Tolerance, compile};
+use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology,
     Transform, Winding,
@@ -310,6 +310,7 @@ fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
     );
     for every in [1, 5, 16, 64] {
         let options = Options {
+            preset: Preset::Classic,
             index_every: Some(every),
             ..Options::default()
         };
@@ -515,6 +516,7 @@ fn bits_follow_from_tolerance_and_size() {
     let scene = scene(vec![node("/a", None, Some(0))], vec![sheet]);
     let axes = |tolerance: f64| {
         let options = Options {
+            preset: Preset::Classic,
             tolerance: Tolerance::Absolute(tolerance),
             ..Options::default()
         };
@@ -558,6 +560,7 @@ fn transforms_cost_only_what_moves() {
             .map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0))))
             .collect();
         let options = Options {
+            preset: Preset::Classic,
             block: Format::Store,
             ..Options::default()
         };

@@ -1,6 +1,7 @@
 //! What a player hands out against a plain decode, as digests of everything that a frame shows.
 
 use meshreel::format::checksum;
+use meshreel::record::{Coding, Semantic};
 use meshreel::{FrameDecoder, Levels, Limits, MeshView, Reel, Shown, Still, Transform};
 use std::sync::Arc;
 
@@ -17,7 +18,18 @@ impl Digest {
             self.0.extend(range.first.to_le_bytes());
             self.0.extend(range.count.to_le_bytes());
         }
-        for stream in 0..mesh.record().streams.len() {
+        for (stream, record) in mesh.record().streams.iter().enumerate() {
+            if record.coding == Coding::Cells {
+                let mut out = vec![0.0; record.semantic.components() * mesh.vertex_count()];
+                let written = match record.semantic {
+                    Semantic::Uv => mesh.uvs_into(record.set, &mut out),
+                    Semantic::Colour => mesh.colours_into(record.set, &mut out),
+                    _ => mesh.positions_into(&mut out),
+                };
+                written.unwrap();
+                self.0.extend(out.iter().flat_map(|f| f.to_le_bytes()));
+                continue;
+            }
             match mesh.levels(stream) {
                 Levels::U8(levels) => self.0.extend(levels),
                 Levels::U16(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),

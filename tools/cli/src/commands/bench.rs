@@ -7,7 +7,9 @@
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
-use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
+use meshreel::{
+    Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics,
+};
 use meshreel_codec::block::Decompressor;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -16,6 +18,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Memory of the player.
+const HEAP: usize = 256 << 20;
 /// Passes of each stage at least.
 const PASSES: usize = 3;
 
@@ -24,9 +28,10 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let bytes = std::fs::read(&arguments.file).map_err(|e| Failure::io(&arguments.file, &e))?;
     // From memory: the disk is not what is measured.
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
-    let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).map_err(in_file)?;
+    let bytes = Arc::new(bytes);
+    let reel = Reel::from_source(bytes.clone(), &Limits::default()).map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.clamp(0.01, 60.0));
-    let report = Bench::new(&reel)
+    let report = Bench::new(&reel, bytes)
         .map_err(in_file)?
         .measure(budget)
         .map_err(in_file)?;
@@ -38,6 +43,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
 /// What the stages share.
 struct Bench<'a> {
     reel: &'a Reel,
+    bytes: Arc<Vec<u8>>,
     decoder: FrameDecoder,
     /// The chunks that bring the frames.
     blocks: Vec<Vec<u8>>,
@@ -49,7 +55,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(reel: &'a Reel) -> Result<Bench<'a>, meshreel::Error> {
+    fn new(reel: &'a Reel, bytes: Arc<Vec<u8>>) -> Result<Bench<'a>, meshreel::Error> {
         let mut decoder = FrameDecoder::new(reel)?;
         let (mut blocks, mut seen) = (Vec::new(), BTreeSet::new());
         let (mut raw, mut points, mut vertices) = (0, 0, 0);
@@ -74,6 +80,7 @@ impl<'a> Bench<'a> {
         }
         Ok(Bench {
             reel,
+            bytes,
             decoder,
             blocks,
             raw: vec![0; raw],
@@ -118,15 +125,16 @@ impl<'a> Bench<'a> {
                 "decode, forward",
                 best(budget, || self.decode((0..frames).collect()))?,
             );
-            stage(
-                "decode, backward",
-                best(budget, || self.decode((0..frames).rev().collect()))?,
-            );
             let jumps: Vec<usize> = (0..frames).map(|f| f * 617 % frames).collect();
             stage(
                 "decode, jumping",
                 best(budget, || self.decode(jumps.clone()))?,
             );
+            for (name, rate) in [("played forward", 1.0), ("played backward", -1.0)] {
+                let passes = (0..PASSES).map(|_| self.played(rate));
+                let seconds = passes.collect::<Result<Vec<f64>, _>>()?;
+                stage(name, seconds.into_iter().fold(f64::INFINITY, f64::min));
+            }
             stage("positions to f32", best(budget, || self.positions(frames))?);
             stage("interpolated to f32", self.interpolated(budget, frames)?);
         }
@@ -141,6 +149,38 @@ impl<'a> Bench<'a> {
         order
             .into_iter()
             .try_for_each(|frame| self.decoder.decode(frame))
+    }
+
+    /// Seconds that a player spends decoding when it plays all of it from one end to the other.
+    fn played(&self, rate: f64) -> Result<f64, meshreel::Error> {
+        let mut player = Player::new(Options {
+            heap: HEAP,
+            resident: 0,
+            // The tick decodes, on this core.
+            threads: 0,
+            read_threads: 0,
+            ..Options::default()
+        });
+        let file = player.open_bytes(self.bytes.clone());
+        let Some(instance) = player.instance(file) else {
+            return Ok(0.0);
+        };
+        player.command(instance, Command::Rate(rate));
+        player.command(instance, Command::Play);
+        let last = self.reel.frame_count() - 1;
+        let step = (self.reel.time(last) - self.reel.time(0)) / last.max(1) as f64;
+        // Twice as often as there are frames, so that each is shown whatever their times are.
+        for _ in 0..2 * last + 3 {
+            player.tick(step / 2.0);
+            while let Some(event) = player.next_event() {
+                if let Event::OpenFailed(_, error) | Event::Damaged(_, error) = event {
+                    return Err(error);
+                }
+            }
+        }
+        let mut statistics = Statistics::default();
+        player.statistics(&mut statistics);
+        Ok(statistics.decode_seconds)
     }
 
     fn positions(&mut self, times: usize) -> Result<(), meshreel::Error> {

@@ -49,6 +49,9 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
     positive(arguments.fps, "--fps")?;
     positive(arguments.seconds.unwrap_or(1.0), "--seconds")?;
     positive(arguments.seek_every.unwrap_or(1.0), "--seek-every")?;
+    if !(0.0..=60.0).contains(&arguments.pre_roll) {
+        return Err(Failure::usage("--pre-roll must be from 0 to 60 seconds"));
+    }
     if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > 86_400.0 {
         return Err(Failure::usage("at most 10000 frames per second and a day"));
     }
@@ -278,6 +281,8 @@ impl Session {
             };
             self.player.command(instance, Command::Rate(arguments.rate));
             self.player.command(instance, Command::Repeat(repeat));
+            self.player
+                .command(instance, Command::PreRoll(arguments.pre_roll));
             self.player.command(instance, Command::Play);
         }
         let longest = (0..self.files.len())

@@ -5,7 +5,7 @@ mod build;
 
 use build::*;
 use glam::{DMat4, DQuat, DVec3};
-use meshreel_compile::{Error, MethodChoice, Options, Tolerance};
+use meshreel_compile::{Error, MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::sample::Range;
 use meshreel_scene::{Attribute, Channel, FaceSet, Mesh, Scene, Scope, TimeSampling};
 
@@ -666,7 +666,8 @@ fn parts_and_rates() {
     let both = set(&|o| (o.fps, o.range) = (Some(60.0), Some(Range::Frames(10, 20))));
     assert_eq!(both, 11);
     for every in [1, 2, 3, 20, 21, 64] {
-        assert_eq!(set(&|o| o.index_every = Some(every)), FRAMES);
+        let classic = |o: &mut Options| (o.preset, o.index_every) = (Preset::Classic, Some(every));
+        assert_eq!(set(&classic), FRAMES);
     }
     for wrong in [
         Options {

@@ -1,0 +1,11 @@
+//! Spans for profilers, with the feature `tracing`: `tick` and its parts, `decode` of a unit, `open` of a file. Without the
+//! feature they are nothing; with it and nobody listening they cost an atomic load and allocate nothing.
+
+/// A span until the end of the block.
+macro_rules! span {
+    ($name:literal $($fields:tt)*) => {
+        #[cfg(feature = "tracing")]
+        let _span = tracing::debug_span!($name $($fields)*).entered();
+    };
+}
+pub(crate) use span;

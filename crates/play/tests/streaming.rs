@@ -1,0 +1,213 @@
+//! How a file is streamed: what is read in one go, what is kept in memory, and what the settings and switches change.
+
+mod common;
+
+use common::playing::{Digest, assert_same, oracle};
+use common::sample;
+use meshreel::rules::Switches;
+use meshreel::{
+    Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source,
+    Statistics, StreamStatistics,
+};
+use std::sync::{Arc, Mutex};
+
+const FPS: f64 = 60.0;
+
+/// Memory that notes the ranges that are read while playing.
+struct Noting {
+    bytes: Arc<[u8]>,
+    ranges: Mutex<Vec<(u64, u64)>>,
+}
+
+impl Source for Noting {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn start(&self, mut read: Read) {
+        let start = read.offset() as usize;
+        let size = read.buffer().len();
+        if !read.is_opening() {
+            let range = (read.offset(), read.offset() + size as u64);
+            self.ranges.lock().unwrap().push(range);
+        }
+        read.buffer()
+            .copy_from_slice(&self.bytes[start..start + size]);
+        read.complete(Ok(size));
+    }
+}
+
+fn inline() -> Options {
+    Options {
+        heap: 8 << 20,
+        resident: 0,
+        threads: 0,
+        read_threads: 0,
+        ..Options::default()
+    }
+}
+
+fn playing(options: Options, bytes: &Arc<[u8]>) -> (Player, FileId, InstanceId, Arc<Noting>) {
+    let source = Arc::new(Noting {
+        bytes: bytes.clone(),
+        ranges: Mutex::default(),
+    });
+    let mut player = Player::new(options);
+    let file = player.open_source("noted", source.clone());
+    let instance = player.instance(file).unwrap();
+    player.command(instance, Command::Repeat(Repeat::Loop));
+    player.command(instance, Command::Play);
+    (player, file, instance, source)
+}
+
+fn statistics(player: &Player, file: FileId) -> StreamStatistics {
+    let mut all = Statistics::default();
+    player.statistics(&mut all);
+    let found = all.streams.into_iter().find(|s| s.file == Some(file));
+    found.expect("open")
+}
+
+/// C02: one read brings several frames and ends where a group does.
+#[test]
+fn a_read_holds_several_frames_and_ends_with_an_index_frame() {
+    let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
+    let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
+    let size = 24_000;
+    let options = Options {
+        read_size: size,
+        ..inline()
+    };
+    let (mut player, _, instance, source) = playing(options, &bytes);
+    for _ in 0..600 {
+        player.tick(1.0 / FPS);
+        assert!(!player.frame(instance).unwrap().is_late());
+    }
+    let ranges = source.ranges.lock().unwrap();
+    let (mut frames, mut cut) = (0, 0);
+    for &(start, end) in ranges.iter() {
+        let inside = |f: &usize| {
+            let chunk = reel.frame_chunk(*f);
+            start <= chunk.offset && chunk.offset + u64::from(chunk.size) <= end
+        };
+        let held: Vec<usize> = (0..240).filter(inside).collect();
+        frames += held.len();
+        let last = *held.last().expect("whole frames");
+        let chunk = reel.frame_chunk(last);
+        assert_eq!(chunk.offset + u64::from(chunk.size), end, "nothing is cut");
+        if reel.frame_kind(last) == FrameKind::Index {
+            cut += 1;
+        }
+        assert!(end - start <= 2 * size);
+    }
+    assert_eq!(cut, ranges.len(), "each ends with an index frame");
+    assert!(frames >= 6 * ranges.len(), "{frames} in {}", ranges.len());
+}
+
+/// C07: a small file is decoded once, and then plays from memory.
+#[test]
+fn a_small_file_plays_from_memory() {
+    let bytes: Arc<[u8]> = sample(61, true).parts.write().into();
+    let expected = oracle(&bytes);
+    let mut digest = Digest::default();
+    let options = Options {
+        resident: 4 << 20,
+        ..inline()
+    };
+    let (mut player, file, instance, source) = playing(options, &bytes);
+    let other = player.instance(file).unwrap();
+    player.command(other, Command::Rate(-3.0));
+    player.command(other, Command::Repeat(Repeat::Loop));
+    player.command(other, Command::Play);
+    for _ in 0..60 {
+        player.tick(1.0 / FPS);
+    }
+    let once = source.ranges.lock().unwrap().len();
+    assert!(statistics(&player, file).resident);
+    assert_eq!(statistics(&player, file).counters.frames_decoded, 61);
+    for _ in 0..600 {
+        player.tick(1.0 / FPS);
+        for instance in [instance, other] {
+            assert_same(&player.frame(instance).unwrap(), &expected, &mut digest);
+        }
+    }
+    assert_eq!(statistics(&player, file).counters.frames_decoded, 61);
+    assert_eq!(source.ranges.lock().unwrap().len(), once);
+    // Above the limit it is streamed.
+    let small = Options {
+        resident: 100_000,
+        ..inline()
+    };
+    let (mut player, file, ..) = playing(small, &bytes);
+    player.tick(1.0 / FPS);
+    assert!(!statistics(&player, file).resident);
+}
+
+/// C14, F03: reads, jobs and drawing stop when they are told to, and go on.
+#[test]
+fn switches_stop_reads_jobs_and_drawing() {
+    let bytes: Arc<[u8]> = sample(61, false).parts.write().into();
+    let (mut player, file, instance, source) = playing(inline(), &bytes);
+    player.tick(0.0);
+    player.tick(1.0 / FPS);
+    assert!(player.frame(instance).is_some());
+    player.switch(Switches {
+        drawing: false,
+        ..Switches::ON
+    });
+    assert!(player.frame(instance).is_none());
+    player.switch(Switches {
+        reads: false,
+        jobs: false,
+        ..Switches::ON
+    });
+    let (reads, before) = (
+        source.ranges.lock().unwrap().len(),
+        statistics(&player, file),
+    );
+    for _ in 0..120 {
+        player.tick(1.0 / FPS);
+    }
+    assert!(player.frame(instance).unwrap().is_late(), "it stands still");
+    assert_eq!(source.ranges.lock().unwrap().len(), reads);
+    assert_eq!(
+        statistics(&player, file).counters.decodes,
+        before.counters.decodes
+    );
+    player.switch(Switches::ON);
+    player.tick(1.0 / FPS);
+    assert!(!player.frame(instance).unwrap().is_late());
+}
+
+/// C15: sizes of reads and how far they look ahead are settings.
+#[test]
+fn settings_bound_reads_and_what_is_decoded_ahead() {
+    let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
+    let run = |read_size, most_read_ahead, decode_ahead| {
+        let options = Options {
+            read_size,
+            least_read_ahead: most_read_ahead / 4.0,
+            most_read_ahead,
+            decode_ahead,
+            ..inline()
+        };
+        let (mut player, file, _, source) = playing(options, &bytes);
+        player.tick(0.0);
+        player.tick(1.0 / FPS);
+        let ranges = source.ranges.lock().unwrap();
+        let read: u64 = ranges.iter().map(|r| r.1 - r.0).sum();
+        let largest = ranges.iter().map(|r| r.1 - r.0).max();
+        let decoded = statistics(&player, file).counters.frames_decoded;
+        (read, largest.unwrap_or(0), decoded)
+    };
+    let near = run(1 << 20, 1.0, 0.1);
+    let far = run(1 << 20, 4.0, 0.1);
+    assert!(2 * near.0 < far.0, "{near:?} {far:?}");
+    assert!(run(1 << 14, 4.0, 0.1).1 <= 2 << 14);
+    assert!(run(1 << 20, 4.0, 1.0).2 >= 2 * far.2);
+    let heap = Player::new(Options {
+        heap: 3 << 20,
+        ..inline()
+    });
+    let mut all = Statistics::default();
+    heap.statistics(&mut all);
+    assert_eq!(all.heap_bytes, 3 << 20);
+}
