@@ -10,6 +10,8 @@
 //! }
 //! ```
 //!
+//! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other ([`Avx2::avx512`]).
+//!
 //! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere.
 
 use std::sync::OnceLock;
@@ -26,7 +28,11 @@ pub enum Isa {
 
 /// Proof that this machine has AVX2 (and what comes with it: SSE4.2, BMI1, BMI2, POPCNT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Avx2(());
+pub struct Avx2(Option<Avx512>);
+
+/// Proof that this machine has the AVX-512 of Ice Lake and Zen 4: F, BW, DQ, VL, VBMI, VBMI2, VNNI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Avx512(());
 
 impl Isa {
     /// The best one that this machine has, or the reference where the environment says so.
@@ -43,9 +49,10 @@ impl Isa {
 
     /// Every one that this machine has, the reference first: for tests that compare them.
     pub fn all() -> impl Iterator<Item = Isa> {
-        [Some(Isa::Scalar), Avx2::new().map(Isa::Avx2)]
-            .into_iter()
-            .flatten()
+        let best = Avx2::new();
+        let narrow = best.map(|_| Isa::Avx2(Avx2(None)));
+        let wide = best.filter(|a| a.avx512().is_some()).map(Isa::Avx2);
+        [Some(Isa::Scalar), narrow, wide].into_iter().flatten()
     }
 }
 
@@ -57,12 +64,31 @@ impl Avx2 {
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("popcnt");
-        there.then_some(Avx2(()))
+        there.then(|| Avx2(Avx512::new()))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     fn new() -> Option<Avx2> {
         None
+    }
+
+    /// The wider one, where it is there and wanted.
+    pub fn avx512(self) -> Option<Avx512> {
+        self.0
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512 {
+    fn new() -> Option<Avx512> {
+        let there = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512vnni");
+        there.then_some(Avx512(()))
     }
 }
 

@@ -8,13 +8,14 @@
 //! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A block with an
 //!   escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has none.
 //!
-//! * **Packed residuals**: a plane of bits is dealt to its vertices by `pdep`, and becomes 16 masks by comparing.
+//! * **Packed residuals**: a gather fetches the fields of eight vertices, shifts take them apart.
 //!
 //! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within halves give them.
 
 #![allow(unsafe_code)]
 
-use super::bundle::{self, BLOCK, BUNDLE, Bundle, scratch_len};
+use super::avx512::Lookup;
+use super::bundle::{self, BLOCK, BUNDLE, Bundle, Reference, scratch_len};
 use super::decode::{Source, Static, Tokens, Vector};
 use super::pack::avx2::Fields;
 use super::rans::Slots;
@@ -24,23 +25,19 @@ use super::token::{self, BitReader, ESCAPE, RAW_BITS};
 use crate::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// What the kernel needs of a mesh, arranged for it. Neighbours are known to be points.
+/// What the kernels need of a mesh, arranged for them. Neighbours are known to be points.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// By point, and zeros for a block more.
-    near: Vec<Near>,
+    /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its own, and their
+    /// weights.
+    pub(super) near: [Vec<u32>; 4],
+    pub(super) weights: Vec<[i16; 4]>,
     /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift << 24.
     directory: Vec<[u32; DIRECTORY]>,
-    slots: Vec<Slots>,
-    points: usize,
-}
-
-/// Byte offsets of four neighbours in innovations, and their weights.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-struct Near {
-    offsets: [u32; 4],
-    weights: [i16; 4],
+    pub(super) slots: Vec<Slots>,
+    pub(super) points: usize,
+    /// For AVX-512.
+    pub(super) lookup: Option<Box<Lookup>>,
 }
 
 /// Bytes of a vertex in eight frames.
@@ -67,10 +64,6 @@ impl Plan {
         {
             return None;
         }
-        let near = neighbours.iter().zip(weights).map(|(n, &weights)| Near {
-            offsets: n.map(|n| n * LINE as u32),
-            weights,
-        });
         let entry = |layer: usize, index: usize| {
             // The least sum of that class: what the kernel looks up is the sum less a half.
             let bits = ((index as u32 / 8) << 21) + QUARTER as u32;
@@ -81,21 +74,27 @@ impl Plan {
             u32::from(table) << 12 | tables::shift(near) << 24
         };
         Some(Plan {
-            near: near
-                .chain(std::iter::repeat_n(Near::default(), BLOCK))
-                .collect(),
+            near: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k] * LINE as u32))),
+            weights: padded(weights.iter().copied()),
             directory: (0..LAYERS)
                 .map(|layer| std::array::from_fn(|index| entry(layer, index)))
                 .collect(),
             slots: slots.to_vec(),
             points,
+            lookup: Lookup::new(map, slots).map(Box::new),
         })
     }
 }
 
+/// With zeros for a block more.
+fn padded<T: Clone + Default>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let more = std::iter::repeat_n(T::default(), BLOCK);
+    values.chain(more).collect()
+}
+
 /// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23 number of bits
 /// without shifts.
-static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
+pub(super) static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
 
 const fn token_bits() -> [[u32; 256]; 2] {
     let mut out = [[0; 256]; 2];
@@ -126,7 +125,7 @@ const fn token_bits() -> [[u32; 256]; 2] {
 }
 
 /// Which of the next words a lane takes, by the lanes that take one. Lanes stand in the order of `ORDER`.
-static TAKES: [[u8; 8]; 256] = takes();
+pub(super) static TAKES: [[u8; 8]; 256] = takes();
 /// Vertices of a register of 8: as they come out of a shuffle of 4-vectors, and go into the next.
 const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
 
@@ -169,7 +168,7 @@ pub(super) fn decode(
         && (1..=BUNDLE).contains(&out.len())
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
-        && bundle.references.iter().flatten().all(|r| r.len() == n)
+        && bundle.fits(n)
         && !matches!(source, Source::Tokens(t) if t.lanes < 8);
     if !fits {
         return false;
@@ -222,7 +221,13 @@ unsafe fn run(
             };
             for f in 0..frames {
                 for k in 0..REFERENCES {
-                    let from = &bundle.references[f][k][start..];
+                    let from = match bundle.references[f][k] {
+                        Reference::Known(frame) => &frame[start..],
+                        Reference::Inside(frame) => {
+                            block.references[f][k] = block.out[frame].cast_const();
+                            continue;
+                        }
+                    };
                     if !inside {
                         tail[f][k][..from.len()].copy_from_slice(from);
                     }
@@ -310,10 +315,11 @@ impl<'a> Padded<'a> {
 }
 
 struct Kernel<'a> {
-    near: &'a [Near],
-    directory: *const i32,
+    plan: &'a Plan,
+    /// By frame.
+    directory: [*const i32; BUNDLE],
     slots: *const i32,
-    step: __m256i,
+    step: [__m256i; BUNDLE],
     coefficients: [[__m256i; 2]; BUNDLE],
     /// Whether there are more than four frames: 64 bytes for each vertex, else 32.
     wide: bool,
@@ -672,10 +678,8 @@ impl<'a> Stream<'a> {
                 raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
                 q
             };
-            // Where packing puts it.
-            let place = lane / 4 * 8 + half * 4 + lane % 4;
             for axis in 0..3 {
-                out[axis][place] = q[axis] as i16;
+                out[axis][place(v)] = q[axis] as i16;
             }
         }
         self.bit = raw.position();
@@ -699,9 +703,15 @@ fn eight(v: [i32; 8]) -> __m256i {
     unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
 }
 
+/// Where packing puts a vertex of a block.
+pub(super) fn place(v: usize) -> usize {
+    let (half, lane) = (v / 8, ORDER[v % 8]);
+    lane / 4 * 8 + half * 4 + lane % 4
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sixteen(v: [i16; 16]) -> __m256i {
+pub(super) fn sixteen(v: [i16; 16]) -> __m256i {
     // SAFETY: 32 bytes.
     unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
 }
@@ -741,10 +751,12 @@ impl<'a> Kernel<'a> {
             pairs[1] = _mm256_set1_epi32((c[2] | c[3] << 16) as i32);
         }
         Kernel {
-            near: &plan.near,
-            directory: plan.directory[bundle.layer].as_ptr().cast(),
+            plan,
+            directory: bundle.layers.map(|l| plan.directory[l].as_ptr().cast()),
             slots: plan.slots.as_ptr().cast(),
-            step: _mm256_set1_epi16(s.grid.steps[bundle.layer] as i16),
+            step: bundle
+                .layers
+                .map(|l| _mm256_set1_epi16(s.grid.steps[l] as i16)),
             coefficients,
             wide,
             innovation,
@@ -765,25 +777,24 @@ impl<'a> Kernel<'a> {
         for quad in 0..QUADS {
             let mut rows = [[half; 4]; HALVES];
             for v in 0..4 {
-                // SAFETY: there are near ones for a whole block behind the last point.
-                let near = unsafe { self.near.get_unchecked(start + 4 * quad + v) };
-                let [o0, o1, o2, o3] = near.offsets;
+                let point = start + 4 * quad + v;
+                // SAFETY: there are zeros for a whole block behind the last point.
+                let near = |k: usize| unsafe { *self.plan.near[k].get_unchecked(point) };
+                let [o0, o1, o2, o3] = [near(0), near(1), near(2), near(3)];
                 let pair = |k: usize| {
                     // SAFETY: two pairs of weights.
-                    let pair =
-                        unsafe { near.weights.as_ptr().cast::<i32>().add(k).read_unaligned() };
+                    let pair = unsafe {
+                        let weights = self.plan.weights.as_ptr().add(point).cast::<i32>();
+                        weights.add(k).read_unaligned()
+                    };
                     _mm256_blend_epi32::<0x88>(_mm256_set1_epi32(pair), ones)
                 };
                 let (w0, w1) = (pair(0), pair(1));
                 for h in 0..HALVES {
-                    // SAFETY: offsets are those of points, in lines or, where there is one half, half lines.
+                    // SAFETY: neighbours are points, which have a line or, where there is one half, half a line.
                     let load = |offset: u32| unsafe {
-                        let at = if HALVES == 1 {
-                            offset as usize / 2
-                        } else {
-                            offset as usize
-                        };
-                        _mm256_load_si256(self.innovation.add(at + 32 * h).cast())
+                        let at = offset as usize * HALVES / 2 + 32 * h;
+                        _mm256_load_si256(self.innovation.add(at).cast())
                     };
                     let (a, b, c, d) = (load(o0), load(o1), load(o2), load(o3));
                     let low = _mm256_add_epi32(
@@ -846,8 +857,8 @@ impl<'a> Kernel<'a> {
                     };
                     // SAFETY: as here.
                     unsafe {
-                        let a = self.context(near[0], past[0]);
-                        let b = self.context(near[1], past[1]);
+                        let a = Self::context(self.directory[f], near[0], past[0]);
+                        let b = Self::context(self.directory[f], near[1], past[1]);
                         stream.block(self.slots, [a, b], block.active)
                     }
                 }
@@ -856,7 +867,7 @@ impl<'a> Kernel<'a> {
                 p[quad] = _mm256_and_si256(p[quad], space);
             }
             if let Some(r) = residual {
-                let scaled = |v: __m256i| _mm256_mullo_epi16(v, self.step);
+                let scaled = |v: __m256i| _mm256_mullo_epi16(v, self.step[f]);
                 let [x, y, z] = [scaled(r.x), scaled(r.y), scaled(r.z)];
                 let size = _mm256_adds_epu16(
                     _mm256_adds_epu16(_mm256_abs_epi16(r.x), _mm256_abs_epi16(r.y)),
@@ -900,7 +911,7 @@ impl<'a> Kernel<'a> {
     /// Table and shift of eight vertices.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn context(&self, near: __m256i, past: __m256i) -> __m256i {
+    unsafe fn context(directory: *const i32, near: __m256i, past: __m256i) -> __m256i {
         let classes = _mm256_setr_epi8(
             0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, //
             0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4,
@@ -912,7 +923,7 @@ impl<'a> Kernel<'a> {
         let near = _mm256_srli_epi32::<18>(_mm256_sub_epi32(near, _mm256_set1_epi32(QUARTER)));
         let index = _mm256_or_si256(_mm256_and_si256(near, _mm256_set1_epi32(!7)), past);
         // SAFETY: sums are below 2^17, so the index is below 80 · 8.
-        unsafe { _mm256_i32gather_epi32::<4>(self.directory, index) }
+        unsafe { _mm256_i32gather_epi32::<4>(directory, index) }
     }
 
     /// Innovations side by side.

@@ -1,41 +1,56 @@
-//! Frames that are decoded side by side: up to eight of one depth, in blocks of 16 vertices of a level.
+//! The frames of a unit, up to eight, are decoded side by side, in blocks of 16 vertices of a level.
 //!
 //! ```text
-//! for each level, each block of 16 of its vertices, each frame of the bundle:
+//! for each level, each block of 16 of its vertices, each frame of the unit:
 //!     the residuals of the block's vertices                         this is the order of tokens and raw bits
 //! ```
 //!
-//! So neighbours and weights are read once for eight frames, whose innovations lie side by side in one cache line.
+//! So neighbours and weights are read once for eight frames, whose innovations lie side by side in one cache line. A
+//! frame that refers to another of its unit needs only the same vertex of it, which has just been decoded.
 
 use super::cell::Cell;
-use super::decode::{Body, Head, Static, Vector, add, blend};
-use super::schedule::REFERENCES;
+use super::decode::{Body, Head, Static, Vector, add};
+use super::schedule::{REFERENCES, UNIT_FRAMES};
 use super::tables;
 use std::ops::Range;
 
 // Part of the format.
-/// Most frames of a bundle.
-pub const BUNDLE: usize = 8;
+/// Most frames side by side.
+pub const BUNDLE: usize = UNIT_FRAMES;
 /// Vertices of a block.
 pub const BLOCK: usize = 16;
 
-/// Frames that have the same layer, and what they are predicted from.
+/// The frames of a unit, and what they are predicted from.
 pub struct Bundle<'a, W> {
-    /// Layer of all of them.
-    pub layer: usize,
+    /// Layer of each.
+    pub layers: [usize; BUNDLE],
     /// By frame.
     pub heads: &'a [Head],
     /// By frame; at least as many as heads.
-    pub references: [[&'a [Vector<W>]; REFERENCES]; BUNDLE],
+    pub references: [[Reference<'a, W>; REFERENCES]; BUNDLE],
 }
 
-/// How many of the first frames, given by their layers, make a bundle.
-pub fn length(layers: impl IntoIterator<Item = usize>) -> usize {
-    let mut layers = layers.into_iter();
-    match layers.next() {
-        Some(first) => 1 + layers.take(BUNDLE - 1).take_while(|&l| l == first).count(),
-        None => 0,
+impl<W> Bundle<'_, W> {
+    /// True if references are frames of `points` vertices, or inside before those that refer to them.
+    pub fn fits(&self, points: usize) -> bool {
+        let fits = |f: usize, r: &Reference<W>| match *r {
+            Reference::Known(frame) => frame.len() == points,
+            Reference::Inside(frame) => frame < f,
+        };
+        let frames = self.references.iter().enumerate().take(self.heads.len());
+        frames
+            .flat_map(|(f, all)| all.iter().map(move |r| (f, r)))
+            .all(|(f, r)| fits(f, r))
     }
+}
+
+/// A frame that others are predicted from.
+#[derive(Debug, Clone, Copy)]
+pub enum Reference<'a, W> {
+    /// Decoded before.
+    Known(&'a [Vector<W>]),
+    /// This one of the bundle, before the frame that refers to it.
+    Inside(usize),
 }
 
 /// Blocks of a level of vertices `range`.
@@ -60,18 +75,21 @@ pub(super) fn decode_scalar<W: Cell>(
     scratch: &mut [Vector<W>],
 ) {
     let count = out.len();
-    for (f, out) in out.iter_mut().enumerate() {
-        blend(bundle.references[f], bundle.heads[f].coefficients, out);
-    }
     for level in 0..s.hierarchy.levels() {
         let range = s.hierarchy.level(level);
         for block in blocks(range.clone()) {
-            for (f, out) in out.iter_mut().enumerate() {
-                let [r0, r1, ..] = bundle.references[f];
+            for f in 0..count {
+                let layer = bundle.layers[f];
+                let step = i32::from(s.grid.steps[layer]);
                 let rho = 4 * i32::from(bundle.heads[f].rho[level]);
                 body.start::<W>(block.len());
                 for v in block.clone() {
-                    let past = r0[v][3].get().max(r1[v][3].get());
+                    let references = bundle.references[f].map(|r| match r {
+                        Reference::Known(frame) => frame[v],
+                        Reference::Inside(frame) => out[frame][v],
+                    });
+                    let t = blend(references, bundle.heads[f].coefficients);
+                    let past = references[0][3].get().max(references[1][3].get());
                     let (p, sum) = if level == 0 {
                         ([W::default(); 3], past.wrapping_mul(4))
                     } else {
@@ -81,12 +99,11 @@ pub(super) fn decode_scalar<W: Cell>(
                         ([axis(0), axis(1), axis(2)], sum)
                     };
                     let q = body.vertex::<W>(s, v - range.start, || {
-                        tables::context(bundle.layer, tables::near(sum), tables::past(past))
+                        tables::context(layer, tables::near(sum), tables::past(past))
                     });
-                    let inn = add(p, q, i32::from(s.grid.steps[bundle.layer]));
+                    let inn = add(p, q, step);
                     scratch[v * count + f] = inn;
-                    let t = out[v];
-                    out[v] = [
+                    out[f][v] = [
                         t[0].plus(inn[0]),
                         t[1].plus(inn[1]),
                         t[2].plus(inn[2]),
@@ -98,18 +115,15 @@ pub(super) fn decode_scalar<W: Cell>(
     }
 }
 
+/// Temporal prediction of a vertex.
+#[inline(always)]
+fn blend<W: Cell>(references: [Vector<W>; REFERENCES], coefficients: [i16; REFERENCES]) -> [W; 3] {
+    [0, 1, 2].map(|k| W::blend(references.map(|r| r[k]), coefficients))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bundles_are_of_one_layer() {
-        assert_eq!(length([]), 0);
-        assert_eq!(length([1]), 1);
-        assert_eq!(length([2, 3, 3]), 1);
-        assert_eq!(length([3, 3, 4, 4]), 2);
-        assert_eq!(length([5; 20]), BUNDLE);
-    }
 
     #[test]
     fn blocks_end_with_their_level() {

@@ -452,18 +452,13 @@ impl Sink {
 
     /// Calls `each` with frame, vertices, and first vertex of the level, in the order of the decoder.
     fn each_block(&self, hierarchy: &Hierarchy, mut each: impl FnMut(usize, Range<usize>, usize)) {
-        let mut first = 0;
-        while first < self.layers.len() {
-            let count = bundle::length(self.layers[first..].iter().copied());
-            for level in 0..hierarchy.levels() {
-                let range = hierarchy.level(level);
-                for block in bundle::blocks(range.clone()) {
-                    for f in first..first + count {
-                        each(f, block.clone(), range.start);
-                    }
+        for level in 0..hierarchy.levels() {
+            let range = hierarchy.level(level);
+            for block in bundle::blocks(range.clone()) {
+                for f in 0..self.layers.len() {
+                    each(f, block.clone(), range.start);
                 }
             }
-            first += count;
         }
     }
 

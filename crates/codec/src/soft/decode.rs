@@ -26,8 +26,8 @@
 //! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the others.
 //! ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters. Frame 0 has neither.
 //!
-//! **Frame**. Consecutive frames of one layer, up to eight, are a bundle; the order of vertices is: for each level of a bundle,
-//! each 16 vertices of the level, each frame of the bundle: these vertices. The lane of a vertex is its place in the level modulo lanes:
+//! **Frames** of a unit are decoded side by side: for each level, each 16 vertices of the level, each frame of the unit: these
+//! vertices. The lane of a vertex is its place in the level modulo lanes:
 //!
 //! ```text
 //! T      = (Σ c_r · rec_r[v] + 128) >> 8
@@ -39,7 +39,7 @@
 //!
 //! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
 
-use super::bundle::{self, BLOCK, BUNDLE, Bundle};
+use super::bundle::{self, BLOCK, BUNDLE, Bundle, Reference};
 use super::cell::Cell;
 use super::hierarchy::Hierarchy;
 use super::lattice::Grid;
@@ -123,9 +123,12 @@ impl Width for i16 {
         out: &mut [&mut [Vector<i16>]],
         scratch: &mut [Vector<i16>],
     ) {
+        let source = &mut body.source;
         let done = match (isa, &s.plan) {
             (Isa::Avx2(isa), Some(plan)) => {
-                super::avx2::decode(isa, plan, s, bundle, &mut body.source, out, scratch)
+                isa.avx512().is_some_and(|isa| {
+                    super::avx512::decode(isa, plan, s, bundle, source, out, scratch)
+                }) || super::avx2::decode(isa, plan, s, bundle, source, out, scratch)
             }
             _ => false,
         };
@@ -515,38 +518,32 @@ pub fn decode_unit_with<'r, W: Width>(
         }
         Ok(())
     })?;
-    let mut at = 0;
-    while at < frames.len() {
-        let count = bundle::length(frames[at..].iter().map(|&f| layer(schedule, f)));
-        let (before, rest) = out.split_at_mut(at);
-        let before: &[&mut [Vector<W>]] = before;
-        let mut all = [[first; REFERENCES]; BUNDLE];
-        for (slices, &frame) in all.iter_mut().zip(&frames[at..at + count]) {
-            let references = schedule.references(frame);
-            for (k, slice) in slices.iter_mut().enumerate() {
-                // References that a frame lacks have coefficient 0.
-                let number = references[if k < references.len() { k } else { 0 }];
-                let inside = frames[..at].iter().position(|&f| f == number);
-                *slice = match inside {
-                    Some(i) => &*before[i],
-                    None if number == 0 => first,
-                    None => {
-                        reference(number).ok_or(Corrupt("unit: a frame it needs is missing"))?
-                    }
-                };
-                if slice.len() != points {
-                    return Err(Corrupt("unit: buffers of another size"));
-                }
-            }
+    let mut layers = [0; BUNDLE];
+    let mut all = [[Reference::Known(first); REFERENCES]; BUNDLE];
+    for (at, &frame) in frames.iter().enumerate() {
+        layers[at] = layer(schedule, frame);
+        let references = schedule.references(frame);
+        for (k, reference_k) in all[at].iter_mut().enumerate() {
+            // References that a frame lacks have coefficient 0.
+            let number = references[if k < references.len() { k } else { 0 }];
+            let inside = frames[..at].iter().position(|&f| f == number);
+            *reference_k = match inside {
+                Some(i) => Reference::Inside(i),
+                None if number == 0 => Reference::Known(first),
+                None => match reference(number) {
+                    Some(frame) if frame.len() == points => Reference::Known(frame),
+                    Some(_) => return Err(Corrupt("unit: buffers of another size")),
+                    None => return Err(Corrupt("unit: a frame it needs is missing")),
+                },
+            };
         }
-        let bundle = Bundle {
-            layer: layer(schedule, frames[at]),
-            heads: &heads[at..at + count],
-            references: all,
-        };
-        W::decode_bundle(isa, s, &bundle, &mut body, &mut rest[..count], scratch);
-        at += count;
     }
+    let bundle = Bundle {
+        layers,
+        heads: &heads[..frames.len()],
+        references: all,
+    };
+    W::decode_bundle(isa, s, &bundle, &mut body, out, scratch);
     body.finish()
 }
 

@@ -9,18 +9,21 @@
 //! | ⌈blocks / 8⌉ | `flags` | a bit per block of each frame, lowest first: not all zero |
 //! | ⌈filled / 2⌉ | `codes` | four bits per filled block, lowest first |
 //! | 2 × sparse | `masks` | u16 per sparse block: bit v = its vertex v is not zero |
-//! | rest | `planes` | bits, lowest first, padded with zeros to a byte |
+//! | rest | `fields` | bits, lowest first, padded with zeros to a byte |
 //!
 //! ```text
-//! code 0 … 6    sparse, w = code + 1     n = number of bits in the mask
-//! code 7 … 14   dense, w = code − 6      n = number of vertices of the block
-//! code 15       whole: planes of all bits of a cell (16 or 32), no parity      n as in dense blocks
-//! planes, of n bits each, one for each of the n vertices in order:
-//!     parity p      then for x, y, z in turn the w bits of (v − p) >> 1 in two's complement, the highest first
+//! code 0 … 6    sparse, w = code + 1     the vertices in the mask
+//! code 7 … 14   dense, w = code − 6      all vertices of the block
+//! code 15       whole                    all vertices of the block
+//! fields, vertex by vertex:
+//!     1 bit parity p, then for x, y, z the low w bits of (v − p) >> 1, which is in two's complement
+//!     whole: x, y, z with all bits of a cell (16 or 32)
 //! ```
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
 
 use super::bundle::BLOCK;
 use super::token::{BitReader, BitWriter};
@@ -43,7 +46,7 @@ pub struct Packer {
     flags: BitWriter,
     codes: BitWriter,
     masks: Vec<u16>,
-    planes: BitWriter,
+    fields: BitWriter,
     filled: u32,
 }
 
@@ -73,27 +76,24 @@ impl Packer {
             self.fields(block, u16::MAX, w);
         } else {
             self.codes.put(u128::from(WHOLE), 4);
-            for axis in 0..3 {
-                self.planes_of(block, u16::MAX, width, |q| q[axis]);
+            for &v in block.iter().flatten() {
+                self.field(v, width);
             }
         }
     }
 
     fn fields(&mut self, block: &[[i32; 3]], mask: u16, w: u32) {
-        self.planes_of(block, mask, 1, |q| q[0] & 1);
-        for axis in 0..3 {
-            self.planes_of(block, mask, w, |q| q[axis] >> 1);
+        for (v, q) in block.iter().enumerate() {
+            if mask >> v & 1 == 1 {
+                self.field(q[0] & 1, 1);
+                q.iter().for_each(|v| self.field(v >> 1, w));
+            }
         }
     }
 
-    fn planes_of(&mut self, block: &[[i32; 3]], mask: u16, w: u32, of: impl Fn(&[i32; 3]) -> i32) {
-        for plane in (0..w).rev() {
-            for (v, q) in block.iter().enumerate() {
-                if mask >> v & 1 == 1 {
-                    self.planes.put(u128::from(of(q) >> plane & 1 == 1), 1);
-                }
-            }
-        }
+    fn field(&mut self, v: i32, w: u32) {
+        self.fields
+            .put(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
     }
 
     /// Appends the sections to a unit.
@@ -103,7 +103,7 @@ impl Packer {
         out.extend(self.flags.finish());
         out.extend(self.codes.finish());
         out.extend(self.masks.iter().flat_map(|m| m.to_le_bytes()));
-        out.extend(self.planes.finish());
+        out.extend(self.fields.finish());
     }
 }
 
@@ -119,7 +119,7 @@ pub struct Unpacker<'a> {
     pub(super) codes: BitReader<'a>,
     pub(super) masks: &'a [u8],
     pub(super) mask: usize,
-    pub(super) planes: BitReader<'a>,
+    pub(super) fields: BitReader<'a>,
     blocks: usize,
     filled: usize,
 }
@@ -143,7 +143,7 @@ impl<'a> Unpacker<'a> {
             codes: BitReader::new(codes),
             masks: c.take(size)?,
             mask: 0,
-            planes: BitReader::new(c.take(c.left())?),
+            fields: BitReader::new(c.take(c.left())?),
             blocks,
             filled,
         })
@@ -158,8 +158,8 @@ impl<'a> Unpacker<'a> {
         let all = (1u32 << count) - 1;
         let mut out = [[0; 3]; BLOCK];
         if code == WHOLE {
-            for axis in 0..3 {
-                self.planes_of(&mut out, all, width, axis);
+            for v in out[..count].as_flattened_mut() {
+                *v = self.field(width);
             }
             return Some(out);
         }
@@ -173,27 +173,18 @@ impl<'a> Unpacker<'a> {
             }
             Some(w) => (all, w + 1),
         };
-        let mut parity = [[0; 3]; BLOCK];
-        self.planes_of(&mut parity, mask, 1, 0);
-        for axis in 0..3 {
-            self.planes_of(&mut out, mask, w, axis);
-        }
-        for (q, p) in out.iter_mut().zip(parity) {
-            *q = q.map(|v| 2 * v - p[0]);
+        for (v, q) in out.iter_mut().enumerate() {
+            if mask >> v & 1 == 1 {
+                let parity = self.fields.take(1) as i32;
+                *q = [0; 3].map(|_| 2 * self.field(w) + parity);
+            }
         }
         Some(out)
     }
 
-    fn planes_of(&mut self, out: &mut Block, mask: u32, w: u32, axis: usize) {
-        for plane in 0..w {
-            for (v, q) in out.iter_mut().enumerate() {
-                if mask >> v & 1 == 1 {
-                    let bit = self.planes.take(1) as i32;
-                    // The highest plane is the sign.
-                    q[axis] = if plane == 0 { -bit } else { 2 * q[axis] + bit };
-                }
-            }
-        }
+    /// Next number of `w` bits in two's complement.
+    fn field(&mut self, w: u32) -> i32 {
+        (self.fields.take(w) << (32 - w)) as i32 >> (32 - w)
     }
 
     /// True if everything was read, and nothing beyond.
@@ -203,7 +194,7 @@ impl<'a> Unpacker<'a> {
             && self.codes.position() == 4 * self.filled
             && self.codes.finished()
             && 2 * self.mask == self.masks.len()
-            && self.planes.finished()
+            && self.fields.finished()
     }
 }
 
@@ -244,14 +235,14 @@ mod tests {
     fn golden() {
         assert_eq!(round_trip(&[], 16), [0, 0]);
         assert_eq!(round_trip(&vec![vec![[0; 3]; 16]; 9], 16), [0, 0, 0, 0]);
-        // One vertex of 16, w = 2: parity 1, then 01, 11, 00.
+        // One vertex of 16, w = 2: parity 1, then 1, −1, 0.
         let mut block = vec![[0; 3]; 16];
         block[5] = [3, -1, 1];
-        assert_eq!(round_trip(&[block], 16), [1, 1, 1, 1, 32, 0, 0b0001_1101]);
-        // One vertex of one, dense: parity 0, then 01, 00, 11.
+        assert_eq!(round_trip(&[block], 16), [1, 1, 1, 1, 32, 0, 0b001_1011]);
+        // One vertex of one, dense: parity 0, then 1, 0, −1.
         assert_eq!(
             round_trip(&[vec![[2, 0, -2]]], 16),
-            [1, 0, 1, 8, 0b0110_0100]
+            [1, 0, 1, 8, 0b0110_0010]
         );
         // Mixed parity is kept whole.
         assert_eq!(round_trip(&[vec![[1, 2, 3]]], 16).len(), 4 + 6);

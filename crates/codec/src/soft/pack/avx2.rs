@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use super::super::avx2::{Padded, Residual};
+use super::super::avx2::{Padded, Residual, TAKES, place, sixteen};
+use super::super::bundle::BLOCK;
 use super::super::token::BitReader;
 use super::{self as pack, Unpacker};
 use std::arch::x86_64::*;
@@ -15,7 +16,7 @@ pub struct Fields<'a> {
     code: usize,
     masks: &'a [u8],
     mask: usize,
-    planes: Padded<'a>,
+    fields: Padded<'a>,
     bit: usize,
 }
 
@@ -28,8 +29,8 @@ impl<'a> Fields<'a> {
             code: p.codes.position(),
             masks: p.masks,
             mask: p.mask,
-            planes: Padded::new(p.planes.bytes()),
-            bit: p.planes.position(),
+            fields: Padded::new(p.fields.bytes()),
+            bit: p.fields.position(),
         }
     }
 
@@ -37,7 +38,7 @@ impl<'a> Fields<'a> {
         p.flags = BitReader::at(self.flags, self.flag);
         p.codes = BitReader::at(self.codes, self.code);
         p.mask = self.mask;
-        p.planes = BitReader::at(self.planes.bytes, self.bit);
+        p.fields = BitReader::at(self.fields.bytes, self.bit);
     }
 
     /// Residuals of a block of `count` vertices; None if all are zero.
@@ -57,70 +58,72 @@ impl<'a> Fields<'a> {
         // SAFETY: as here.
         Some(unsafe {
             match code {
-                pack::WHOLE => {
-                    let x = self.planes_of(all, 16);
-                    let y = self.planes_of(all, 16);
-                    let z = self.planes_of(all, 16);
-                    Residual { x, y, z }
-                }
-                pack::DENSE.. => self.fields(all, code - pack::DENSE + 1),
+                pack::WHOLE => self.whole(count),
+                pack::DENSE.. => self.each(all, code - pack::DENSE + 1),
                 _ => {
                     let bytes = self.masks.get(2 * self.mask..2 * self.mask + 2);
                     let mask = bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
                     self.mask += 1;
-                    self.fields(u32::from(mask), code + 1)
+                    self.each(u32::from(mask), code + 1)
                 }
             }
         })
     }
 
+    /// Fields of `w` ≤ 8 bits of the vertices in `mask`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn fields(&mut self, mask: u32, w: u32) -> Residual {
-        // SAFETY: as here.
-        let [p, x, y, z] = unsafe {
-            let p = self.planes_of(mask, 1);
-            [
-                p,
-                self.planes_of(mask, w),
-                self.planes_of(mask, w),
-                self.planes_of(mask, w),
-            ]
+    unsafe fn each(&mut self, mask: u32, w: u32) -> Residual {
+        let size = 1 + 3 * w;
+        let bits = _mm256_setr_epi32(1, 2, 16, 32, 4, 8, 64, 128);
+        let mut half = |mask: u32| {
+            // Bits of the vertices in the order of a register.
+            let own = (mask & 0xC3) | (mask & 0x0C) << 2 | (mask & 0x30) >> 2;
+            // SAFETY: eight bytes of a table.
+            let rank = unsafe { _mm_loadl_epi64(TAKES[own as usize].as_ptr().cast()) };
+            let rank = _mm256_cvtepu8_epi32(rank);
+            let at = _mm256_mullo_epi32(rank, _mm256_set1_epi32(size as i32));
+            let at = _mm256_add_epi32(at, _mm256_set1_epi32((self.bit & 7) as i32));
+            let from = self.fields.at(self.bit >> 3);
+            self.bit += (mask.count_ones() * size) as usize;
+            // SAFETY: 8 vertices of at most 25 bits lie within 128 bytes.
+            let word =
+                unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
+            let word = _mm256_srlv_epi32(word, _mm256_and_si256(at, _mm256_set1_epi32(7)));
+            let set = _mm256_and_si256(_mm256_set1_epi32(mask as i32), bits);
+            let word = _mm256_and_si256(word, _mm256_cmpeq_epi32(set, bits));
+            let parity = _mm256_and_si256(word, _mm256_set1_epi32(1));
+            let right = _mm_cvtsi32_si128(31 - w as i32);
+            let axis = |k: u32| {
+                // Twice the field, which ends with bit (k + 1)·w.
+                let left = _mm_cvtsi32_si128(31 - ((k + 1) * w) as i32);
+                let twice = _mm256_sra_epi32(_mm256_sll_epi32(word, left), right);
+                let even = _mm256_andnot_si256(_mm256_set1_epi32(1), twice);
+                _mm256_or_si256(even, parity)
+            };
+            [axis(0), axis(1), axis(2)]
         };
-        let join = |v: __m256i| _mm256_sub_epi16(_mm256_add_epi16(v, v), p);
+        let (a, b) = (half(mask & 255), half(mask >> 8));
         Residual {
-            x: join(x),
-            y: join(y),
-            z: join(z),
+            x: _mm256_packs_epi32(a[0], b[0]),
+            y: _mm256_packs_epi32(a[1], b[1]),
+            z: _mm256_packs_epi32(a[2], b[2]),
         }
     }
 
-    /// Numbers of `w` ≤ 16 bits of the vertices in `mask`.
-    #[inline]
+    /// Fields of all bits of `count` vertices.
+    #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn planes_of(&mut self, mask: u32, w: u32) -> __m256i {
-        // Bits of the vertices in the order of a residual.
-        let bits = _mm256_setr_epi16(
-            1, 2, 16, 32, 256, 512, 4096, 8192, //
-            4, 8, 64, 128, 1024, 2048, 16384, -32768,
-        );
-        let n = mask.count_ones() as usize;
-        let from = self.planes.at(self.bit >> 3);
-        let mut at = self.bit & 7;
-        self.bit += n * w as usize;
-        let mut plane = || {
-            // SAFETY: at most 16 planes of 16 bits lie within 128 bytes.
-            let word = unsafe { from.add(at >> 3).cast::<u32>().read_unaligned() };
-            let plane = _pdep_u32(word >> (at & 7), mask);
-            at += n;
-            let set = _mm256_and_si256(_mm256_set1_epi16(plane as i16), bits);
-            _mm256_cmpeq_epi16(set, bits)
-        };
-        // The highest plane is the sign: 0 or −1, as it is.
-        let mut out = plane();
-        for _ in 1..w {
-            out = _mm256_sub_epi16(_mm256_add_epi16(out, out), plane());
+    fn whole(&mut self, count: usize) -> Residual {
+        let mut bits = BitReader::at(self.fields.bytes, self.bit);
+        let mut out = [[0i16; BLOCK]; 3];
+        for v in 0..count {
+            for axis in &mut out {
+                axis[place(v)] = bits.take(16) as i16;
+            }
         }
-        out
+        self.bit = bits.position();
+        let [x, y, z] = out.map(|v| sixteen(v));
+        Residual { x, y, z }
     }
 }
