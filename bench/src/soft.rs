@@ -9,6 +9,7 @@ use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -35,7 +36,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 5)]
     repeat: u32,
     /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys and the
-    /// deepest frames are: `cubic,1.6,1`.
+    /// deepest frames and frame 0 are, then what errors are worth in bits, and the fit: `cubic,1.6,1,1.2,4,0`.
     #[arg(long)]
     choice: Option<String>,
 }
@@ -105,8 +106,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn parse_choice(text: &str) -> anyhow::Result<Choice> {
     let parts: Vec<&str> = text.split(',').collect();
-    let [lattice, key, last] = parts[..] else {
-        bail!("a choice has three parts");
+    let [lattice, key, last, first, worth, fit] = parts[..] else {
+        bail!("a choice has six parts");
     };
     Ok(Choice {
         lattice: match lattice {
@@ -116,6 +117,9 @@ fn parse_choice(text: &str) -> anyhow::Result<Choice> {
         },
         key: key.parse()?,
         last: last.parse()?,
+        first: first.parse()?,
+        worth: worth.parse()?,
+        fit: fit.parse::<u8>()?.min(7),
     })
 }
 
@@ -232,18 +236,34 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
         units[schedule.number(Unit::Inner(group)) as usize] = inner;
         units[schedule.number(Unit::Last(group)) as usize] = last;
     }
-    let grid = encoder.grid();
     Ok(Coded {
         fixed: encoder.static_bytes().to_vec(),
         units,
         schedule,
-        steps: format!(
-            "{:?} {} tables of {}",
-            grid.steps,
-            encoder.tables().0,
-            encoder.tables().1
-        ),
+        steps: describe(&encoder),
     })
+}
+
+fn describe<W: Width>(encoder: &Encoder<W>) -> String {
+    let (tables, bytes) = encoder.tables();
+    let c = encoder.choice();
+    let steps = encoder.grid().steps;
+    format!(
+        "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B",
+        c.lattice, c.key, c.last, c.first, c.worth, c.fit
+    )
+}
+
+/// Seconds that this thread was running, so that others on the machine do not count; where the system does not tell, the
+/// seconds since the first call.
+fn busy() -> f64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|t| t.split(' ').next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(
+        || FIRST.get_or_init(Instant::now).elapsed().as_secs_f64(),
+        |n| n * 1e-9,
+    )
 }
 
 /// Seconds of the shortest of some runs.
@@ -264,9 +284,9 @@ fn measure<W: Width>(
     repeat: u32,
 ) -> anyhow::Result<bool> {
     let extent = s.extent(tolerance);
-    let start = Instant::now();
+    let start = busy();
     let coded = encode::<W>(s, extent, options)?;
-    let encoding = start.elapsed().as_secs_f64();
+    let encoding = busy() - start;
 
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
     let fixed = Static::decode(&coded.fixed, hierarchy, None)?;

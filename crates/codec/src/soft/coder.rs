@@ -1,15 +1,15 @@
 //! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check of the error.
 
-use super::bundle;
+use super::bundle::{self, BLOCK};
 use super::cell::Cell;
 use super::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
 use super::hierarchy::Hierarchy;
 use super::lattice::{self, Choice, Grid, Lattice};
-use super::pack::Packer;
-use super::rans::{self, LANES, Starts};
+use super::pack::{self, Packer};
+use super::rans::{self, Frequencies, LANES, Starts};
 use super::schedule::REFERENCES;
 use super::tables::{self, NEAR, PAST, Tables};
-use super::token::{self, BitReader, BitWriter, ESCAPE, RAW_BITS};
+use super::token::{self, BitWriter, ESCAPE, RAW_BITS, TOKENS};
 use crate::bytes::put_varint;
 use std::ops::Range;
 
@@ -72,27 +72,65 @@ pub struct Sink {
     pub heads: BitWriter,
     /// Context · 256 + token, frame by frame.
     pub symbols: Vec<u32>,
+    /// Raw bits of each symbol; of an escape its place in `escapes`.
+    pub raw: Vec<u64>,
+    /// The residuals that no token holds.
+    pub escapes: Vec<[i32; 3]>,
     /// Layer of each frame.
     pub layers: Vec<usize>,
-    pub raw: BitWriter,
     /// Raw bits of an escape.
     pub escape: u32,
     /// What the decoder sees as residuals, frame by frame, where they are to be packed.
     pub residuals: Option<Vec<[i32; 3]>>,
-    /// Vertices whose residual is not zero.
-    pub corrected: usize,
 }
 
 /// Tables ready to code with.
 pub struct Coding {
     pub tables: Tables,
-    pub starts: Vec<Starts>,
+    starts: Vec<Starts>,
+    costs: Vec<Costs>,
+}
+
+/// What tokens cost by a table.
+struct Costs {
+    /// Bits of each token, raw ones not counted; of one that has no frequency those of the escape.
+    bits: [f32; TOKENS],
+    /// No more than any token but the first costs with its raw bits.
+    least: f32,
+}
+
+impl Costs {
+    fn new(table: &Frequencies) -> Costs {
+        let escape = f32::from(table[usize::from(ESCAPE)].max(1));
+        let bits: [f32; TOKENS] = std::array::from_fn(|token| match table[token] {
+            0 => 48.0 + (rans::TOTAL as f32 / escape).log2(),
+            f => (rans::TOTAL as f32 / f32::from(f)).log2(),
+        });
+        let all = |t: usize| bits[t] + f32::from(RAW_BITS[0][t]);
+        let least = (1..TOKENS).map(all).fold(f32::MAX, f32::min);
+        Costs { bits, least }
+    }
+
+    /// Bits of a token with its raw ones.
+    #[inline(always)]
+    fn all(&self, token: usize, k: u32) -> f32 {
+        let raw = match token as u8 {
+            ESCAPE => 48,
+            _ => RAW_BITS[k as usize][token],
+        };
+        self.bits[token] + f32::from(raw)
+    }
 }
 
 impl Coding {
     pub fn new(tables: Tables) -> Coding {
         let starts = tables.tables.iter().map(rans::starts).collect();
-        Coding { tables, starts }
+        let costs = tables.tables.iter().map(Costs::new);
+        Coding {
+            costs: costs.collect(),
+            starts,
+            tables,
+        }
     }
 
     #[inline(always)]
@@ -149,6 +187,13 @@ impl Setting<'_> {
                 rho = new;
             }
             let factor = 4 * i32::from(rho);
+            if sink.residuals.is_some() {
+                for block in bundle::blocks(range) {
+                    good &= self
+                        .pack_block(job, &quantizer, block, level, factor, out, innovation, sink);
+                }
+                continue;
+            }
             for v in range {
                 let past = r0[v][3].get().max(r1[v][3].get());
                 let (p, sum) = if level == 0 {
@@ -173,6 +218,54 @@ impl Setting<'_> {
                     inn[3],
                 ];
             }
+        }
+        good
+    }
+
+    /// Residuals of a block that are to be packed together.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn pack_block<W: Cell>(
+        &self,
+        job: &Job<W>,
+        quantizer: &Quantizer<W>,
+        block: Range<usize>,
+        level: usize,
+        factor: i32,
+        out: &mut [Vector<W>],
+        innovation: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut spatial = [[W::default(); 3]; BLOCK];
+        let mut errors = [[0f32; 3]; BLOCK];
+        for (i, v) in block.clone().enumerate() {
+            if level > 0 {
+                let near = self.neighbours[v].map(|n| innovation[n as usize]);
+                let axis = |k: usize| W::weigh(near.map(|n| n[k]), self.weights[v], factor);
+                spatial[i] = [axis(0), axis(1), axis(2)];
+            }
+            let base = [0, 1, 2].map(|k| out[v][k].plus(spatial[i][k]));
+            errors[i] = quantizer.error(job.target, v, base);
+        }
+        let chosen = quantizer.packed(&errors[..block.len()]);
+        let mut good = true;
+        for (i, v) in block.enumerate() {
+            let t = out[v];
+            let base = [0, 1, 2].map(|k| t[k].plus(spatial[i][k]));
+            let (q, fits) = quantizer.settled(job.target, v, base, chosen[i]);
+            good &= fits;
+            // What the decoder sees of what is kept whole wraps.
+            let q = q.map(|q| W::wrap(q).get());
+            sink.escape = 3 * W::BITS;
+            sink.residuals.get_or_insert_default().push(q);
+            let inn = decode::add(spatial[i], q, quantizer.step);
+            innovation[v] = inn;
+            out[v] = [
+                t[0].plus(inn[0]),
+                t[1].plus(inn[1]),
+                t[2].plus(inn[2]),
+                inn[3],
+            ];
         }
         good
     }
@@ -206,7 +299,7 @@ impl Setting<'_> {
     fn choose_rho<W: Cell>(
         &self,
         job: &Job<W>,
-        level: std::ops::Range<usize>,
+        level: Range<usize>,
         before: u8,
         temporal: &[Vector<W>],
         innovation: &[Vector<W>],
@@ -269,6 +362,11 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
     }
 }
 
+#[inline(always)]
+fn square(v: [f32; 3]) -> f32 {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+}
+
 /// The choice of one residual.
 struct Quantizer<'a, W> {
     grid: Grid,
@@ -281,6 +379,7 @@ struct Quantizer<'a, W> {
     /// Square of the radius.
     radius: f64,
     coding: Option<&'a Coding>,
+    worth: f32,
     width: std::marker::PhantomData<W>,
 }
 
@@ -297,6 +396,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             scale: 1.0 / (1u32 << fraction::<W>()) as f32,
             radius: setting.radius * setting.radius,
             coding,
+            worth: setting.choice.worth,
             width: std::marker::PhantomData,
         }
     }
@@ -328,41 +428,185 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         context: usize,
         sink: &mut Sink,
     ) -> ([i32; 3], bool) {
-        let fixed = target.fixed[v];
-        let e = [0, 1, 2].map(|k| {
-            let base = i64::from(base[k].get()) << fraction::<W>();
-            (i64::from(fixed[k]) - base) as f32 * self.scale
-        });
-        let square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+        let e = self.error(target, v, base);
         let mut q = [0; 3];
-        if square > self.ball {
-            q = lattice::nearest(e.map(|e| e * self.inverse), self.lattice);
-            sink.corrected += 1;
+        if let Some(costs) = self.costs_of(context) {
+            q = self.cheapest(e, costs, tables::shift(context / PAST % NEAR));
+        } else if square(e) > self.ball {
+            q = self.nearest(e);
         }
-        let mut good = self.holds(target, v, base, q);
-        if !good {
-            (q, good) = self.search(target, v, base);
-        }
-        let near = context / PAST % NEAR;
-        let (mut token, mut bits, mut count) = token::split(q, tables::shift(near), W::BITS);
-        if let Some(coding) = self.coding
-            && coding.range(context, token).1 == 0
-        {
-            let mask = (1u128 << W::BITS) - 1;
-            let raw = |axis: u32| (q[axis as usize] as u32 as u128 & mask) << (axis * W::BITS);
-            (token, bits, count) = (ESCAPE, raw(0) | raw(1) | raw(2), 3 * W::BITS);
-        }
+        let (q, good) = self.settled(target, v, base, q);
+        let k = tables::shift(context / PAST % NEAR);
+        let (token, bits, _) = token::split(q, k, W::BITS);
         sink.escape = 3 * W::BITS;
         sink.symbols.push((context as u32) << 8 | u32::from(token));
-        if count > 0 {
-            sink.raw.put(bits, count);
+        if token == ESCAPE {
+            sink.raw.push(sink.escapes.len() as u64);
+            sink.escapes.push(q);
+        } else {
+            sink.raw.push(bits as u64);
         }
         // What the decoder sees of an escape wraps.
-        let q = q.map(|q| W::wrap(q).get());
-        if let Some(residuals) = &mut sink.residuals {
-            residuals.push(q);
+        (q.map(|q| W::wrap(q).get()), good)
+    }
+
+    /// What a prediction misses, in units.
+    #[inline(always)]
+    fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
+        let fixed = target.fixed[v];
+        [0, 1, 2].map(|k| {
+            let base = i64::from(base[k].get()) << fraction::<W>();
+            (i64::from(fixed[k]) - base) as f32 * self.scale
+        })
+    }
+
+    /// The residual, or another one if it does not bring the vertex near enough; false if none does.
+    #[inline(always)]
+    fn settled(&self, target: &Target, v: usize, base: [W; 3], q: [i32; 3]) -> ([i32; 3], bool) {
+        match self.holds(target, v, base, q) {
+            true => (q, true),
+            false => self.search(target, v, base),
         }
-        (q, good)
+    }
+
+    #[inline(always)]
+    fn nearest(&self, e: [f32; 3]) -> [i32; 3] {
+        lattice::nearest(e.map(|e| e * self.inverse), self.lattice)
+    }
+
+    /// Residuals of a block that is packed: fields as narrow as the ball allows, and within that width the best.
+    #[inline(always)]
+    fn packed(&self, errors: &[[f32; 3]]) -> [[i32; 3]; BLOCK] {
+        let mut out = [[0; 3]; BLOCK];
+        let mut filled = 0;
+        let mut width = 0;
+        for (i, &e) in errors.iter().enumerate() {
+            if square(e) > self.ball {
+                out[i] = self.nearest(e);
+                filled += 1;
+                width = width.max(pack::width(out[i]));
+            }
+        }
+        if filled == 0 {
+            return out;
+        }
+        let mut narrow = out;
+        while width > 1 && self.narrowed(errors, width - 1, &mut narrow) {
+            out = narrow;
+            width -= 1;
+        }
+        if !pack::is_sparse(filled, errors.len() as u32, width) {
+            // Zeros cost what others do.
+            for (i, &e) in errors.iter().enumerate() {
+                if out[i] == [0; 3] {
+                    let q = self.nearest(e);
+                    let q = if pack::width(q) <= width {
+                        Some(q)
+                    } else {
+                        self.within(e, width)
+                    };
+                    out[i] = q.unwrap_or_default();
+                }
+            }
+        }
+        out
+    }
+
+    /// Replaces residuals that are wider by the nearest within the ball that are not; false if there is none.
+    fn narrowed(&self, errors: &[[f32; 3]], width: u32, out: &mut [[i32; 3]; BLOCK]) -> bool {
+        for (i, &e) in errors.iter().enumerate() {
+            if pack::width(out[i]) > width {
+                match self.within(e, width) {
+                    Some(q) => out[i] = q,
+                    None => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// The nearest residual of a width within the ball.
+    fn within(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
+        let y = e.map(|e| e * self.inverse);
+        let bound = 1 << (width - 1);
+        let mut best = (None, self.ball);
+        let odd = (self.lattice == Lattice::Centred).then(|| lattice::nearest_odd(y));
+        for q in [Some(lattice::nearest(y, Lattice::Cubic)), odd]
+            .into_iter()
+            .flatten()
+        {
+            let p = q[0] & 1;
+            let q = q.map(|v| (v >> 1).clamp(-bound, bound - 1) * 2 + p);
+            let d = [0, 1, 2].map(|a| e[a] - q[a].wrapping_mul(self.step) as f32);
+            if square(d) <= best.1 {
+                best = (Some(q), square(d));
+            }
+        }
+        best.0
+    }
+
+    /// Bits of tokens in a context, if residuals are chosen by their bits.
+    #[inline(always)]
+    fn costs_of(&self, context: usize) -> Option<&'a Costs> {
+        let coding = self.coding.filter(|_| self.worth > 0.0)?;
+        Some(&coding.costs[usize::from(coding.tables.map[context])])
+    }
+
+    /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both parities, and
+    /// what lies towards zero from them on any of the axes.
+    #[inline(always)]
+    fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
+        let worth = self.worth / self.ball;
+        let square = square(e);
+        let mut best = ([0; 3], f32::MAX);
+        if square <= self.ball {
+            best.1 = costs.all(0, k) + worth * square;
+            if best.1 <= costs.least {
+                return best.0;
+            }
+        }
+        let y = e.map(|e| e * self.inverse);
+        self.around(e, lattice::nearest(y, Lattice::Cubic), costs, k, &mut best);
+        if self.lattice == Lattice::Centred {
+            self.around(e, lattice::nearest_odd(y), costs, k, &mut best);
+        }
+        match best.1 < f32::MAX {
+            true => best.0,
+            false => self.nearest(e),
+        }
+    }
+
+    #[inline(always)]
+    fn around(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
+        let worth = self.worth / self.ball;
+        // By axis: the nearest value, and the one towards zero.
+        let inward = |v: i32| v - 2 * v.signum() * i32::from(v.abs() > 1);
+        let values = q.map(|v| [v, inward(v)]);
+        let mut squares = [[0f32; 2]; 3];
+        let mut classes = [[0u32; 2]; 3];
+        for a in 0..3 {
+            for n in 0..2 {
+                let d = e[a] - values[a][n].wrapping_mul(self.step) as f32;
+                squares[a][n] = d * d;
+                classes[a][n] = token::class(values[a][n], k);
+            }
+        }
+        let parity = 125 * (q[0] & 1) as u32;
+        for n in 0..8 {
+            let at = [n & 1, n >> 1 & 1, n >> 2];
+            let square = squares[0][at[0]] + squares[1][at[1]] + squares[2][at[2]];
+            if square > self.ball {
+                continue;
+            }
+            let class = [0, 1, 2].map(|a: usize| classes[a][at[a]]);
+            let beyond = class[0].max(class[1]).max(class[2]) > 4;
+            let token = parity + 25 * class[0] + 5 * class[1] + class[2];
+            let token = if beyond { u32::from(ESCAPE) } else { token };
+            let cost = costs.all(token as usize, k) + worth * square;
+            if cost < best.1 {
+                *best = ([0, 1, 2].map(|a: usize| values[a][at[a]]), cost);
+            }
+        }
     }
 
     /// The best of many, for the few vertices where rounding was against the first choice.
@@ -398,33 +642,48 @@ impl<'a, W: Cell> Quantizer<'a, W> {
 impl Sink {
     /// The bytes of a unit whose frames these are.
     pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
-        let points = hierarchy.order.len();
-        let all_zero = self.raw.is_empty() && self.symbols.iter().all(|s| s & 0xFF == 0);
+        self.escape_unknown(coding);
         let heads = std::mem::take(&mut self.heads).finish();
-        if all_zero {
-            let mut out = vec![0];
-            out.extend_from_slice(&heads);
-            return out;
+        let zero = |s: &u32| *s as u8 == 0 && tables::shift((s >> 8) as usize / PAST % NEAR) == 0;
+        let residuals = self.residuals.take();
+        let moves = residuals.iter().flatten().any(|q| *q != [0; 3]);
+        if self.symbols.iter().all(zero) && !moves {
+            return [&[0], &heads[..]].concat();
         }
-        if let Some(residuals) = self.residuals.take() {
+        if let Some(residuals) = residuals {
             return self.packed(hierarchy, &residuals, &heads);
         }
-        let log = lanes_log(self.symbols.len(), points);
+        let log = lanes_log(self.symbols.len(), hierarchy.order.len());
         let lanes = 1usize << log;
-        let order = self.order(hierarchy);
         let mut coder = rans::Encoder::default();
-        for &(at, place) in order.iter().rev() {
-            let symbol = self.symbols[at as usize];
-            let range = coding.range((symbol >> 8) as usize, symbol as u8);
-            coder.put(place as usize & (lanes - 1), range);
+        let mut raw = BitWriter::default();
+        let (points, frames) = (hierarchy.order.len(), self.layers.len());
+        let mut blocks = Vec::new();
+        for_blocks(hierarchy, |block, first| {
+            for start in (0..frames).map(|f| f * points) {
+                for v in block.clone() {
+                    self.put_raw(start + v, &mut raw);
+                }
+            }
+            blocks.push((block, first));
+        });
+        for (block, first) in blocks.iter().rev() {
+            for start in (0..frames).rev().map(|f| f * points) {
+                for v in block.clone().rev() {
+                    let symbol = self.symbols[start + v];
+                    let range = coding.range((symbol >> 8) as usize, symbol as u8);
+                    coder.put((v - first) & (lanes - 1), range);
+                }
+            }
         }
         let (states, words) = coder.finish();
-        let raw = self.raw_in(&order);
+        let raw = raw.finish();
         let mut out = Vec::with_capacity(80 + heads.len() + 2 * words.len() + raw.len());
         out.push(1 | (log as u8) << 2);
         out.extend_from_slice(&heads);
         put_varint(words.len() as u32, &mut out);
-        states[..lanes]
+        let states = &states[..lanes];
+        states
             .iter()
             .for_each(|s| out.extend_from_slice(&s.to_le_bytes()));
         words
@@ -433,16 +692,16 @@ impl Sink {
         out.extend_from_slice(&raw);
         out
     }
-}
 
-impl Sink {
     /// The unit with packed residuals.
     fn packed(&self, hierarchy: &Hierarchy, residuals: &[[i32; 3]], heads: &[u8]) -> Vec<u8> {
-        let points = hierarchy.order.len();
         let mut packer = Packer::default();
-        self.each_block(hierarchy, |f, block, _| {
-            let block = f * points + block.start..f * points + block.end;
-            packer.put(&residuals[block], self.escape / 3);
+        let (points, frames) = (hierarchy.order.len(), self.layers.len());
+        for_blocks(hierarchy, |block, _| {
+            for start in (0..frames).map(|f| f * points) {
+                let block = start + block.start..start + block.end;
+                packer.put(&residuals[block], self.escape / 3);
+            }
         });
         let mut out = vec![2];
         out.extend_from_slice(heads);
@@ -450,54 +709,74 @@ impl Sink {
         out
     }
 
-    /// Calls `each` with frame, vertices, and first vertex of the level, in the order of the decoder.
-    fn each_block(&self, hierarchy: &Hierarchy, mut each: impl FnMut(usize, Range<usize>, usize)) {
-        for level in 0..hierarchy.levels() {
-            let range = hierarchy.level(level);
-            for block in bundle::blocks(range.clone()) {
-                for f in 0..self.layers.len() {
-                    each(f, block.clone(), range.start);
-                }
+    /// Tokens that the tables do not have become escapes.
+    fn escape_unknown(&mut self, coding: &Coding) {
+        for (symbol, raw) in self.symbols.iter_mut().zip(&mut self.raw) {
+            let (context, token) = ((*symbol >> 8) as usize, *symbol as u8);
+            if coding.range(context, token).1 == 0 {
+                let k = tables::shift(context / PAST % NEAR);
+                self.escapes.push(token::join(token, *raw, k));
+                *raw = self.escapes.len() as u64 - 1;
+                *symbol = *symbol & !0xFF | u32::from(ESCAPE);
             }
         }
     }
 
-    /// Number of each symbol and its place in its level, in the order of the decoder.
-    fn order(&self, hierarchy: &Hierarchy) -> Vec<(u32, u32)> {
+    #[inline(always)]
+    fn put_raw(&self, n: usize, out: &mut BitWriter) {
+        let symbol = self.symbols[n];
+        let token = symbol as u8;
+        if token == ESCAPE {
+            let width = self.escape / 3;
+            let mask = (1u128 << width) - 1;
+            let q = self.escapes[self.raw[n] as usize];
+            let part = |a: usize| (q[a] as u32 as u128 & mask) << (a as u32 * width);
+            out.put(part(0) | part(1) | part(2), self.escape);
+            return;
+        }
+        let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
+        let count = u32::from(RAW_BITS[k as usize][usize::from(token)]);
+        if count > 0 {
+            out.put(u128::from(self.raw[n]), count);
+        }
+    }
+
+    /// The symbols of the frame coded as number `n`.
+    pub fn symbols_of(&self, hierarchy: &Hierarchy, n: usize) -> &[u32] {
         let points = hierarchy.order.len();
-        let mut out = Vec::with_capacity(self.symbols.len());
-        self.each_block(hierarchy, |f, block, level| {
-            let number = |v: usize| ((f * points + v) as u32, (v - level) as u32);
-            out.extend(block.map(number));
-        });
-        out
+        self.symbols
+            .get(n * points..(n + 1) * points)
+            .unwrap_or_default()
     }
 
-    /// The raw bits in that order.
-    fn raw_in(self, order: &[(u32, u32)]) -> Vec<u8> {
-        let mut at = 0;
-        let place = |&symbol: &u32| {
-            let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
-            let bits = match symbol as u8 {
-                ESCAPE => self.escape,
-                token => u32::from(RAW_BITS[k as usize][usize::from(token)]),
-            };
-            at += bits as usize;
-            (at - bits as usize, bits)
-        };
-        let places: Vec<(usize, u32)> = self.symbols.iter().map(place).collect();
-        let bytes = self.raw.finish();
-        let mut out = BitWriter::default();
-        for &(n, _) in order {
-            let (start, mut bits) = places[n as usize];
-            let mut r = BitReader::at(&bytes, start);
-            while bits > 0 {
-                let now = bits.min(32);
-                out.put(u128::from(r.take(now)), now);
-                bits -= now;
-            }
+    /// Bits of that frame that are not tokens; and those of its packed residuals, if it has them.
+    pub fn plain_bits(&self, hierarchy: &Hierarchy, n: usize) -> (usize, usize) {
+        if let Some(residuals) = &self.residuals {
+            let start = n * hierarchy.order.len();
+            let mut sum = 0;
+            for_blocks(hierarchy, |block, _| {
+                let block = start + block.start..start + block.end;
+                sum += pack::bits(&residuals[block], self.escape / 3);
+            });
+            return (0, sum);
         }
-        out.finish()
+        let raw = |symbol: &u32| match *symbol as u8 {
+            ESCAPE => self.escape as usize,
+            token => {
+                let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
+                usize::from(RAW_BITS[k as usize][usize::from(token)])
+            }
+        };
+        let raw = self.symbols_of(hierarchy, n).iter().map(raw);
+        (raw.sum(), 0)
+    }
+}
+
+/// Calls `each` with every block of every level, and the first vertex of the level.
+fn for_blocks(hierarchy: &Hierarchy, mut each: impl FnMut(Range<usize>, usize)) {
+    for level in 0..hierarchy.levels() {
+        let range = hierarchy.level(level);
+        bundle::blocks(range.clone()).for_each(|block| each(block, range.start));
     }
 }
 

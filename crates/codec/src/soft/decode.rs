@@ -4,7 +4,7 @@
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 1 | `flags` | bit 0: cells are i32 · others 0 |
+//! | 1 | `flags` | bit 0: cells are i32 · bits 1–3: number of the fit of spatial weights ([`super::weights::FITS`]) · others 0 |
 //! | 4 | `unit` | f32, length of a unit |
 //! | 12 | `centre` | 3 × f32 |
 //! | varint × 6 | `steps` | units of a half step by layer, 1 … 65535 |
@@ -149,6 +149,8 @@ impl Width for i32 {
 
 /// Flag of the static part: cells are i32.
 pub(super) const WIDE: u8 = 1;
+/// Lowest bit of the number of the fit.
+pub(super) const FIT_SHIFT: u32 = 1;
 
 impl Static {
     /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0 before it was
@@ -160,7 +162,8 @@ impl Static {
     ) -> Result<Static, Corrupt> {
         let mut c = Cursor::new(bytes);
         let flags = c.u8()?;
-        if flags & !WIDE != 0 {
+        let fit = usize::from(flags >> FIT_SHIFT);
+        if flags & !WIDE >= 1 << FIT_SHIFT << 3 {
             return Err(Corrupt("static part: unknown flags"));
         }
         let grid = Grid {
@@ -196,7 +199,7 @@ impl Static {
         }
         if flags & WIDE == 0 {
             let first = first_frame::<i16>(&out, rest)?;
-            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
+            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
             out.first = First::Narrow(first);
             #[cfg(target_arch = "x86_64")]
             {
@@ -205,7 +208,7 @@ impl Static {
             }
         } else {
             let first = first_frame::<i32>(&out, rest)?;
-            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside);
+            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
             out.first = First::Wide(first);
         }
         Ok(out)
@@ -217,18 +220,27 @@ impl Static {
     }
 }
 
+/// Positions of frame 0, in units.
+pub(super) fn positions<W: Cell>(
+    first: &[Vector<W>],
+    outside: Option<&[[i32; 3]]>,
+) -> Vec<[i32; 3]> {
+    let position = |v: usize| {
+        let base = outside.map_or([0; 3], |o| o[v]);
+        [0, 1, 2].map(|k| W::wrap(base[k]).plus(first[v][k]).get())
+    };
+    (0..first.len()).map(position).collect()
+}
+
 /// Neighbours and weights from frame 0, missing neighbours filled.
 pub(super) fn solve<W: Cell>(
     hierarchy: &Hierarchy,
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
+    fit: usize,
 ) -> (Vec<[u32; 4]>, Vec<[i16; 4]>) {
-    let position = |v: usize| {
-        let base = outside.map_or([0; 3], |o| o[v]);
-        [0, 1, 2].map(|k| W::wrap(base[k]).plus(first[v][k]).get())
-    };
-    let positions: Vec<[i32; 3]> = (0..first.len()).map(position).collect();
-    let mut solved = weights::solve(hierarchy, &positions);
+    let positions = positions(first, outside);
+    let mut solved = weights::solve_as(hierarchy, &positions, weights::FITS[fit]);
     for (v, near) in solved.neighbours.iter_mut().enumerate() {
         let count = hierarchy.ring_of(v).len();
         for k in count.min(4)..4 {

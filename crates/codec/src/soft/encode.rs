@@ -14,8 +14,9 @@ use super::decode::{self, Vector};
 use super::hierarchy::Hierarchy;
 use super::lattice::{Choice, Extent, Grid, Lattice};
 use super::schedule::{REFERENCES, Schedule, Unit};
-use super::tables::Counts;
+use super::tables::{Counts, LAYERS};
 use super::temporal::{self, Detail, Sample, Scale};
+use super::weights::{self, FITS};
 use crate::bytes::put_varint;
 
 /// Where frames come from.
@@ -123,8 +124,8 @@ pub struct Encoder<'a, W> {
 
 // Tuning.
 /// Vertices by which temporal weights are fitted, by effort.
-const FIT_SAMPLE: [usize; 9] = [512, 768, 1024, 1536, 2048, 2048, 3072, 4096, 8192];
-const FIT_ROUNDS: [u32; 9] = [2, 2, 3, 3, 4, 4, 5, 5, 8];
+const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 8192];
+const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 8];
 
 /// Gets a key, its unit and its decoded frame.
 pub type Each<'a, W, T> = &'a mut dyn FnMut(u32, T, &[Vector<W>]);
@@ -170,7 +171,13 @@ impl Common<'_> {
         }
     }
 
-    fn model<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<Model<W>, Refused> {
+    /// Codes frame 0. `coding`: tables that tell what tokens cost.
+    fn model<W: Cell>(
+        &self,
+        choice: Choice,
+        coding: Option<&Coding>,
+        work: &mut Work<W>,
+    ) -> Result<Model<W>, Refused> {
         let grid = self
             .extent
             .grid(&choice, W::REACH)
@@ -190,7 +197,7 @@ impl Common<'_> {
             let mut first = std::mem::take(&mut model.first);
             let mut sink = Sink::default();
             let setting = self.setting(&model);
-            if !setting.code_first(&work.target, None, &mut first, &mut sink) {
+            if !setting.code_first(&work.target, coding, &mut first, &mut sink) {
                 return Err(Refused::TooFine);
             }
             model.first = first;
@@ -200,10 +207,22 @@ impl Common<'_> {
             o if o.is_empty() => None,
             o => Some(&o[..]),
         };
-        (model.neighbours, model.weights) = decode::solve(&self.hierarchy, &model.first, outside);
-        let level_2 = self.hierarchy.starts.get(2).map_or(0, |&s| s as usize);
-        model.sample = Sample::new(level_2, &model.weights, FIT_SAMPLE[self.effort()]);
+        (model.neighbours, model.weights) = decode::solve(
+            &self.hierarchy,
+            &model.first,
+            outside,
+            usize::from(choice.fit),
+        );
+        model.sample = Sample::new(self.sampled(), &model.weights);
         Ok(model)
+    }
+
+    /// The vertices at which frames are compared.
+    fn sampled(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let level_2 = self.hierarchy.starts.get(2).map_or(0, |&s| s as usize);
+        let count = self.points().saturating_sub(level_2);
+        let stride = count.div_ceil(FIT_SAMPLE[self.effort()]).max(1);
+        (level_2..self.points()).step_by(stride)
     }
 
     fn setting<'m, W>(&'m self, model: &'m Model<W>) -> Setting<'m> {
@@ -331,18 +350,29 @@ impl Common<'_> {
     }
 
     /// Codes the frames of a group.
+    #[allow(clippy::too_many_arguments)]
     fn group<'r, W: Cell>(
         &self,
         model: &Model<W>,
         coding: Option<&Coding>,
         group: u32,
+        part: Part,
         key: &dyn Fn(u32) -> &'r [Vector<W>],
         work: &mut Work<W>,
         watch: &mut Watch<'_, W>,
     ) -> Result<[Sink; 2], Refused> {
         let mut sinks = [self.sink(), self.sink()];
-        let inner = self.schedule.frames_of(Unit::Inner(group));
-        let last = self.schedule.frames_of(Unit::Last(group));
+        let frames = |unit: Unit| {
+            let mut list = self.schedule.frames_of(unit).to_vec();
+            if part == Part::Path {
+                // The first of each depth: it refers to keys and to the first of smaller depths only.
+                list.sort_unstable();
+                list.dedup_by_key(|f| self.schedule.depth(*f));
+                list.sort_by_key(|f| self.schedule.depth(*f));
+            }
+            list
+        };
+        let (inner, last) = (frames(Unit::Inner(group)), frames(Unit::Last(group)));
         let mut frames = std::mem::take(&mut work.frames);
         frames.resize(inner.len() + 1, Vec::new());
         for (at, &frame) in inner.iter().chain(last.iter()).enumerate() {
@@ -364,10 +394,26 @@ impl Common<'_> {
     }
 }
 
-/// Vertices times frames that are coded to learn the tables, by effort.
-const TRAINING: [usize; 9] = [
-    300_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 6_000_000, 20_000_000, 60_000_000,
-];
+/// Which frames of a group are coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    /// One of each depth.
+    Path,
+}
+
+// Tuning, by effort.
+/// What all trials of settings may code, as a part of the file.
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.4, 1.0, 2.5, 5.0, 12.0];
+/// Least part of the groups that a trial codes.
+const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.1, 0.2, 0.3, 0.5];
+/// Part of the groups that are coded to learn the tables, and how often.
+const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0];
+const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
+/// Frames by which the fit of spatial weights is chosen.
+const FIT_FRAMES: [u32; 9] = [2, 4, 4, 6, 8, 8, 12, 16, 24];
+/// Of the states of a unit, on top of their information.
+const STATE_BITS: f64 = 200.0;
 
 impl<'a, W: Cell> Encoder<'a, W> {
     /// Makes the static part of a mesh of `frames` frames within `extent`.
@@ -389,21 +435,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
             options,
             source,
         };
-        let choice = options.choice.unwrap_or(Choice {
-            lattice: if extent.axes < 3 {
-                Lattice::Cubic
-            } else {
-                Lattice::Centred
-            },
-            key: 2.0,
-            last: 1.0,
-        });
-        let model = common.model(choice, work)?;
-        let (counts, share) = common.learn(&model, work)?;
-        let coding = Coding::new(counts.tables(1.0 / share.max(1e-9)));
+        let (model, coding) = common.choose(work)?;
         let first = model.first_sink.clone().finish(&common.hierarchy, &coding);
         let mut static_bytes = Vec::new();
-        put_static::<W>(&model.grid, &coding, &mut static_bytes);
+        put_static::<W>(&model, &coding, &mut static_bytes);
         static_bytes.extend_from_slice(&first);
         Ok(Encoder {
             common,
@@ -421,6 +456,11 @@ impl<'a, W: Cell> Encoder<'a, W> {
     /// Units, steps and middle.
     pub fn grid(&self) -> &Grid {
         &self.model.grid
+    }
+
+    /// Lattice and steps that were chosen.
+    pub fn choice(&self) -> &Choice {
+        &self.model.choice
     }
 
     /// Number of tables, and the bytes that they take in the static part.
@@ -466,7 +506,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
         watch: &mut Watch<'_, W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
         let coding = Some(&self.coding);
-        let sinks = (self.common).group(&self.model, coding, group, key, work, watch)?;
+        let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
         let units = [Unit::Inner(group), Unit::Last(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
         let mut at = 0;
@@ -480,8 +520,10 @@ impl<'a, W: Cell> Encoder<'a, W> {
     }
 }
 
-fn put_static<W: Cell>(grid: &Grid, coding: &Coding, out: &mut Vec<u8>) {
-    out.push(if W::BITS == 32 { decode::WIDE } else { 0 });
+fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
+    let grid = &model.grid;
+    let wide = if W::BITS == 32 { decode::WIDE } else { 0 };
+    out.push(wide | model.choice.fit << decode::FIT_SHIFT);
     out.extend_from_slice(&grid.unit.to_le_bytes());
     grid.centre
         .iter()
@@ -494,69 +536,348 @@ fn put_static<W: Cell>(grid: &Grid, coding: &Coding, out: &mut Vec<u8>) {
     out.extend_from_slice(&tables);
 }
 
+/// What coding a sample of groups showed.
+struct Trial {
+    /// Bits of the whole file, as far as the sample tells.
+    bits: f64,
+    coding: Coding,
+    /// Frames that were coded.
+    frames: usize,
+}
+
+/// A part of the sample: its tokens, and its other bits. Frames that stand for others count as often.
+#[derive(Default)]
+struct Tally {
+    counts: Counts,
+    plain: f64,
+    packed: f64,
+    frames: u32,
+    /// How often those counted that stand for most.
+    most: u32,
+    coded: usize,
+}
+
+impl Tally {
+    fn add(&mut self, hierarchy: &Hierarchy, sink: &Sink, times: &dyn Fn(usize) -> u32) {
+        let mut all = 0;
+        for (n, &layer) in sink.layers.iter().enumerate() {
+            let times = times(layer);
+            all += times;
+            self.most = self.most.max(times);
+            for &s in sink.symbols_of(hierarchy, n) {
+                self.counts.add((s >> 8) as u16, s as u8, times);
+            }
+            let (plain, packed) = sink.plain_bits(hierarchy, n);
+            self.plain += plain as f64 * f64::from(times);
+            self.packed += packed as f64 * f64::from(times);
+        }
+        let coded = sink.layers.len();
+        let heads = sink.heads.len() as f64 * f64::from(all) / coded.max(1) as f64;
+        self.plain += heads + STATE_BITS;
+        self.packed += heads;
+        self.frames += all;
+        self.coded += coded;
+    }
+}
+
+/// What is left to be tried, and what was best.
+struct Search<W> {
+    best: Option<(Model<W>, Trial)>,
+    /// Frames that may still be coded.
+    left: f64,
+}
+
 impl Common<'_> {
-    /// Codes a sample of groups to count tokens. Also says what share of all tokens was counted.
-    fn learn<W: Cell>(
+    /// Tries settings on a sample, then learns the tables of the best.
+    fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Coding), Refused> {
+        let effort = self.effort();
+        let mut search = Search {
+            best: None,
+            left: TRIALS[effort] * f64::from(self.schedule.frames()),
+        };
+        match self.options.choice {
+            Some(choice) => {
+                self.attempt(choice, &mut search, work)?;
+            }
+            None => self.search(&mut search, work)?,
+        }
+        let (mut model, mut trial) = search.best.ok_or(Refused::TooFine)?;
+        if self.options.packed {
+            return Ok((model, trial.coding));
+        }
+        for _ in 0..LEARNED[effort] {
+            model = self.model(model.choice, Some(&trial.coding), work)?;
+            let part = LEARNING[effort];
+            trial = self.trial(&model, Some(&trial.coding), part, work)?;
+        }
+        Ok((model, trial.coding))
+    }
+
+    /// Tries a setting; true if it is the best.
+    fn attempt<W: Cell>(
+        &self,
+        choice: Choice,
+        search: &mut Search<W>,
+        work: &mut Work<W>,
+    ) -> Result<bool, Refused> {
+        let known = search.best.as_ref().map(|b| &b.1.coding);
+        let trial = self.model(choice, known, work).and_then(|model| {
+            let trial = self.trial(&model, known, TRYING[self.effort()], work)?;
+            Ok((model, trial))
+        });
+        let (model, trial) = match trial {
+            Err(Refused::TooFine) => return Ok(false),
+            other => other?,
+        };
+        search.left -= trial.frames as f64;
+        let better = search.best.as_ref().is_none_or(|b| trial.bits < b.1.bits);
+        if better {
+            search.best = Some((model, trial));
+        }
+        Ok(better)
+    }
+
+    /// From starts to what no move makes better.
+    fn search<W: Cell>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
+        let allowed = |c: &Choice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
+        let [mut low, mut high] = STARTS;
+        let fit = self.best_fit(low, work)?;
+        let frames = self.schedule.frames();
+        for start in [&mut low, &mut high] {
+            start.fit = fit;
+            // A frame 0 that is referred to for longer is worth more.
+            start.first *= (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
+        }
+        // The first trial has no tables to weigh bits with.
+        self.attempt(low, search, work)?;
+        let values = self.points() as f64 * f64::from(frames);
+        let many = |bits: f64| bits > HIGH_RATE * values;
+        let high_first = search.best.as_ref().is_none_or(|b| many(b.1.bits));
+        let near = match high_first && allowed(&high) {
+            true => [high, low],
+            false => [low, high],
+        };
+        for start in near {
+            if search.best.is_none() || search.left > 0.0 && allowed(&start) {
+                self.attempt(start, search, work)?;
+            }
+            if self.effort() < 5 && search.best.is_some() {
+                break;
+            }
+        }
+        let mut size = FIRST_MOVE;
+        while size > LAST_MOVE {
+            let mut improved = false;
+            for number in 0..MOVES {
+                let Some(now) = search.best.as_ref().map(|b| b.0.choice) else {
+                    return Ok(());
+                };
+                let next = moved(now, number, size);
+                if next == now || !allowed(&next) {
+                    continue;
+                }
+                if search.left <= 0.0 {
+                    return Ok(());
+                }
+                improved |= self.attempt(next, search, work)?;
+            }
+            if !improved {
+                size = size.sqrt();
+            }
+        }
+        Ok(())
+    }
+
+    /// The fit of spatial weights that is likely to cost least, by frames of the source.
+    fn best_fit<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
+        let model = match self.model(choice, None, work) {
+            Err(Refused::TooFine) => return Ok(0),
+            other => other?,
+        };
+        let outside = match &work.target.outside {
+            o if o.is_empty() => None,
+            o => Some(&o[..]),
+        };
+        let positions = decode::positions(&model.first, outside);
+        let fits = FITS.map(|fit| {
+            let w = weights::solve_at(&self.hierarchy, &positions, fit, self.sampled());
+            let sample = Sample::new(self.sampled(), &w.weights);
+            (w, sample)
+        });
+        let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
+        let ball = self.setting(&model).ball::<W>();
+        let mut costs = [0.0; FITS.len()];
+        let count = FIT_FRAMES[self.effort()];
+        for n in 0..count {
+            // A frame of each depth in turn.
+            let groups = self.schedule.groups();
+            let group = (u64::from(n) * u64::from(groups) / u64::from(count)) as u32;
+            let frame = self.schedule.key_frame(group) + [8, 4, 2, 1][n as usize % 4];
+            if frame >= self.schedule.frames() || self.schedule.key_of(frame).is_some() {
+                continue;
+            }
+            let list = self.schedule.references(frame);
+            let mut source = Vec::new();
+            for f in [frame, list[0], list[1]] {
+                self.load(f, &model.grid, work)?;
+                source.push(work.target.fixed.clone());
+            }
+            let times = [f64::from(list[0]), f64::from(list[1])];
+            let linear = temporal::rounded(temporal::lagrange(f64::from(frame), &times), 2);
+            for ((w, sample), cost) in fits.iter().zip(&mut costs) {
+                let [own, a, b, ..] = &mut work.details;
+                for (detail, source) in [&mut *own, &mut *a, &mut *b].into_iter().zip(&source) {
+                    sample.source(source, scale, &w.neighbours, &w.weights, detail);
+                }
+                *cost += sample.cost(own, &[a, b], linear, Scale { ball });
+            }
+        }
+        let mut best = 0;
+        for (n, cost) in costs.iter().enumerate() {
+            if *cost < costs[best] {
+                best = n;
+            }
+        }
+        Ok(best as u8)
+    }
+
+    /// Codes a part of the groups, of each the first frame of each depth. `coding`: tables that tell what tokens cost.
+    fn trial<W: Cell>(
         &self,
         model: &Model<W>,
+        coding: Option<&Coding>,
+        part: f64,
         work: &mut Work<W>,
-    ) -> Result<(Counts, f64), Refused> {
-        let mut counts = Counts::default();
-        let mut count = |sink: &Sink| {
-            sink.symbols
-                .iter()
-                .for_each(|&s| counts.add((s >> 8) as u16, s as u8));
-        };
-        count(&model.first_sink);
-        if self.options.packed {
-            // Only frame 0 has tokens.
-            return Ok((counts, 1.0));
-        }
-        let points = self.points().max(1);
+    ) -> Result<Trial, Refused> {
         let groups = self.schedule.groups();
-        let most =
-            (TRAINING[self.effort()] / (points * 16)).clamp(1, groups.max(1) as usize) as u32;
-        let mut seen = 1;
-        let mut keys: Vec<(u32, Vec<Vector<W>>)> = Vec::new();
+        let most = ((f64::from(groups) * part).ceil() as u32).clamp(1, groups.max(1));
+        let hierarchy = &self.hierarchy;
+        let mut first = Tally::default();
+        let (mut keys, mut inside) = (Tally::default(), Tally::default());
+        first.add(hierarchy, &model.first_sink, &|_| 1);
+        let mut known: Vec<(u32, Vec<Vector<W>>)> = Vec::new();
+        let mut counted = 1;
         for n in 0..most.min(groups) {
             let group = (u64::from(n) * 2 + 1) * u64::from(groups) / (2 * u64::from(most));
             let group = group as u32;
             let needed = group.saturating_sub(1)..(group + 3).min(self.schedule.keys());
-            keys.retain(|k| needed.contains(&k.0));
+            known.retain(|k| needed.contains(&k.0));
             for segment in 0..self.schedule.segments() {
                 let range = self.schedule.segment(segment);
                 let range = range.start..range.end.min(needed.end);
-                if range.is_empty() || range.end <= needed.start {
-                    continue;
-                }
-                if range
-                    .clone()
-                    .all(|k| !needed.contains(&k) || keys.iter().any(|d| d.0 == k))
-                {
+                let missing = |k: u32| needed.contains(&k) && known.iter().all(|d| d.0 != k);
+                if !range.clone().any(missing) {
                     continue;
                 }
                 let mut each = |key: u32, sink: Sink, frame: &[Vector<W>]| {
-                    if key > 0 {
-                        seen += 1;
-                        count(&sink);
+                    // Keys that were coded before count once.
+                    if key >= counted {
+                        counted = key + 1;
+                        keys.add(hierarchy, &sink, &|_| 1);
                     }
-                    if needed.contains(&key) && keys.iter().all(|k| k.0 != key) {
-                        keys.push((key, frame.to_vec()));
+                    if needed.contains(&key) && known.iter().all(|k| k.0 != key) {
+                        known.push((key, frame.to_vec()));
                     }
                 };
-                self.segment(model, None, range, work, &mut each)?;
+                self.segment(model, coding, range, work, &mut each)?;
             }
             let key = |frame: u32| {
                 let key = self.schedule.key_of(frame);
-                let known = keys.iter().find(|k| Some(k.0) == key);
-                known.map_or(&model.first[..], |k| &k.1[..])
+                let found = known.iter().find(|k| Some(k.0) == key);
+                found.map_or(&model.first[..], |k| &k.1[..])
             };
-            for sink in self.group(model, None, group, &key, work, &mut |_, _, _| {})? {
-                seen += sink.symbols.len() / points;
-                count(&sink);
+            let mut of_layer = [0; LAYERS];
+            for unit in [Unit::Inner(group), Unit::Last(group)] {
+                for &frame in self.schedule.frames_of(unit).iter() {
+                    of_layer[decode::layer(&self.schedule, frame)] += 1;
+                }
+            }
+            let watch = &mut |_: u32, _: &[[f32; 3]], _: &[Vector<W>]| {};
+            for sink in self.group(model, coding, group, Part::Path, &key, work, watch)? {
+                inside.add(hierarchy, &sink, &|layer| of_layer[layer]);
             }
         }
-        let share = seen as f64 / f64::from(self.schedule.frames().max(1));
-        Ok((counts, share.min(1.0)))
+        let all_keys = f64::from(self.schedule.keys().max(1) - 1);
+        let all_inside = f64::from(self.schedule.frames()) - all_keys - 1.0;
+        let seen = 1 + keys.frames + inside.frames;
+        let scale = (f64::from(self.schedule.frames()) / f64::from(seen)).max(1.0);
+        let mut counts = first.counts.clone();
+        if !self.options.packed {
+            counts.merge(&keys.counts);
+            counts.merge(&inside.counts);
+        }
+        let frames = first.coded + keys.coded + inside.coded;
+        let most = match frames < self.schedule.frames() as usize && !self.options.packed {
+            true => inside.most.max(1),
+            false => 0,
+        };
+        let coding = Coding::new(counts.tables(scale, most));
+        let token_bits = |t: &Tally| t.plain + coding.tables.bits(&t.counts);
+        let bits = |t: &Tally| match self.options.packed {
+            true => t.packed,
+            false => token_bits(t),
+        };
+        let mean = |t: &Tally| bits(t) / f64::from(t.frames.max(1));
+        let frame_0 = token_bits(&first);
+        Ok(Trial {
+            bits: frame_0 + all_keys * mean(&keys) + all_inside.max(0.0) * mean(&inside),
+            coding,
+            frames,
+        })
     }
+}
+
+/// Settings for few bits and for many.
+const STARTS: [Choice; 2] = [
+    Choice {
+        lattice: Lattice::Cubic,
+        first: 8.0,
+        key: 2.0,
+        last: 1.0,
+        worth: 4.0,
+        fit: 0,
+    },
+    Choice {
+        lattice: Lattice::Centred,
+        first: 4.0,
+        key: 1.0,
+        last: 1.15,
+        worth: 4.0,
+        fit: 0,
+    },
+];
+/// Bits per vertex and frame that are many.
+const HIGH_RATE: f64 = 1.3;
+
+/// Number of [`moved`] settings.
+const MOVES: u32 = 10;
+/// By how much steps are moved at first, and beyond which size no more.
+const FIRST_MOVE: f32 = 1.3;
+const LAST_MOVE: f32 = 1.05;
+
+/// A neighbour of a setting.
+fn moved(now: Choice, number: u32, size: f32) -> Choice {
+    let mut next = now;
+    match number {
+        0 => next.key = now.key * size,
+        1 => next.first = now.first * size * size,
+        2 => next.key = (now.key / size).max(1.0),
+        3 => next.first = (now.first / (size * size)).max(1.0),
+        4 => {
+            next.lattice = match now.lattice {
+                Lattice::Cubic => Lattice::Centred,
+                Lattice::Centred => Lattice::Cubic,
+            }
+        }
+        5 => next.last = now.last * size.sqrt(),
+        6 => next.last = (now.last / size.sqrt()).max(1.0),
+        7 => next.worth = now.worth * size * size,
+        8 => next.worth = now.worth / (size * size),
+        _ => {
+            // Together, as they weigh against each other.
+            next.key = now.key * size;
+            next.last = (now.last / size).max(1.0);
+        }
+    }
+    next
 }

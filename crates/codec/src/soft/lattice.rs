@@ -44,10 +44,17 @@ impl Grid {
 pub struct Choice {
     /// Lattice of the residuals.
     pub lattice: Lattice,
-    /// How many times finer keys are than the tolerance asks for, at least 1.
+    /// How many times finer frame 0 is than the tolerance asks for, at least 1.
+    pub first: f32,
+    /// The same of keys.
     pub key: f32,
     /// The same of the deepest frames.
     pub last: f32,
+    /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they are not, zero is
+    /// taken wherever it will do, and the nearest point elsewhere.
+    pub worth: f32,
+    /// Number of the fit of spatial weights, see [`super::weights::FITS`].
+    pub fit: u8,
 }
 
 /// Box and tolerance.
@@ -106,7 +113,10 @@ impl Extent {
         let ratio = |layer: usize| {
             let t = layer.saturating_sub(1) as f64 / (LAYERS - 2) as f64;
             let (key, last) = (f64::from(choice.key), f64::from(choice.last));
-            (key + t * (last - key)).max(1.0)
+            match layer {
+                0 => f64::from(choice.first).max(1.0),
+                _ => (key + t * (last - key)).max(1.0),
+            }
         };
         let deepest = LAYERS - 1;
         let most = (h / ratio(deepest) / smallest)
@@ -185,6 +195,12 @@ pub fn nearest(y: [f32; 3], lattice: Lattice) -> [i32; 3] {
     if miss(odd) < miss(even) { odd } else { even }.map(|v| v as i32)
 }
 
+/// The point with odd coordinates nearest to `y`.
+#[inline(always)]
+pub fn nearest_odd(y: [f32; 3]) -> [i32; 3] {
+    y.map(|v| (2.0 * nearest_integer(0.5 * v - 0.5) + 1.0) as i32)
+}
+
 /// The same in f64, for anything.
 pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
@@ -215,13 +231,19 @@ mod tests {
 
     const A: Choice = Choice {
         lattice: Lattice::Centred,
+        first: 2.0,
         key: 2.0,
         last: 1.0,
+        worth: 0.0,
+        fit: 0,
     };
     const B: Choice = Choice {
         lattice: Lattice::Cubic,
+        first: 1.0,
         key: 1.0,
         last: 1.0,
+        worth: 0.0,
+        fit: 0,
     };
 
     #[test]

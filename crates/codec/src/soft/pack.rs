@@ -61,32 +61,33 @@ impl Packer {
             return;
         }
         self.filled += 1;
-        let one_parity = block.iter().all(|q| (q[0] ^ q[1] | q[0] ^ q[2]) & 1 == 0);
-        let fields = block.iter().flatten().map(|&v| bits_of(v >> 1));
-        let w = fields.max().unwrap_or(1).max(1);
-        let n = mask.count_ones();
-        let sparse = BLOCK as u32 + n * (1 + 3 * w);
-        let dense = block.len() as u32 * (1 + 3 * w);
-        if one_parity && w <= MOST_SPARSE && sparse < dense {
-            self.codes.put(u128::from(w - 1), 4);
-            self.masks.push(mask);
-            self.fields(block, mask, w);
-        } else if one_parity && w <= MOST_DENSE {
-            self.codes.put(u128::from(w + DENSE - 1), 4);
-            self.fields(block, u16::MAX, w);
-        } else {
-            self.codes.put(u128::from(WHOLE), 4);
-            for &v in block.iter().flatten() {
-                self.field(v, width);
+        match form(block, mask) {
+            Form::Sparse(w) => {
+                self.codes.put(u128::from(w - 1), 4);
+                self.masks.push(mask);
+                self.fields(block, mask, w);
+            }
+            Form::Dense(w) => {
+                self.codes.put(u128::from(w + DENSE - 1), 4);
+                self.fields(block, u16::MAX, w);
+            }
+            Form::Whole => {
+                self.codes.put(u128::from(WHOLE), 4);
+                for &v in block.iter().flatten() {
+                    self.field(v, width);
+                }
             }
         }
     }
 
     fn fields(&mut self, block: &[[i32; 3]], mask: u16, w: u32) {
+        let low = u32::MAX >> (32 - w);
         for (v, q) in block.iter().enumerate() {
             if mask >> v & 1 == 1 {
-                self.field(q[0] & 1, 1);
-                q.iter().for_each(|v| self.field(v >> 1, w));
+                let [x, y, z] = q.map(|v| u128::from((v >> 1) as u32 & low));
+                let parity = u128::from(q[0] as u32 & 1);
+                let all = parity | x << 1 | y << (1 + w) | z << (1 + 2 * w);
+                self.fields.put(all, 1 + 3 * w);
             }
         }
     }
@@ -105,6 +106,51 @@ impl Packer {
         out.extend(self.masks.iter().flat_map(|m| m.to_le_bytes()));
         out.extend(self.fields.finish());
     }
+}
+
+/// How a block that is not all zero is packed, and the width of its fields.
+enum Form {
+    Sparse(u32),
+    Dense(u32),
+    Whole,
+}
+
+fn form(block: &[[i32; 3]], mask: u16) -> Form {
+    let one_parity = block.iter().all(|q| (q[0] ^ q[1] | q[0] ^ q[2]) & 1 == 0);
+    let w = block.iter().fold(0, |w, &q| w.max(width(q)));
+    match one_parity {
+        true if is_sparse(mask.count_ones(), block.len() as u32, w) => Form::Sparse(w),
+        true if w <= MOST_DENSE => Form::Dense(w),
+        _ => Form::Whole,
+    }
+}
+
+/// Width of the fields of a residual.
+#[inline(always)]
+pub fn width(q: [i32; 3]) -> u32 {
+    // Of all three together as of the widest one.
+    bits_of(q.iter().fold(0, |all, &v| all | (v >> 1) ^ (v >> 31)))
+}
+
+/// True if a block of `count` vertices of which `n` are not zero has a mask.
+#[inline(always)]
+pub fn is_sparse(n: u32, count: u32, w: u32) -> bool {
+    w <= MOST_SPARSE && BLOCK as u32 + n * (1 + 3 * w) < count * (1 + 3 * w)
+}
+
+/// Bits that a block takes in all sections.
+pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
+    let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
+    if mask == 0 {
+        return 1;
+    }
+    let (n, count) = (mask.count_ones(), block.len() as u32);
+    let fields = match form(block, mask) {
+        Form::Sparse(w) => BLOCK as u32 + n * (1 + 3 * w),
+        Form::Dense(w) => count * (1 + 3 * w),
+        Form::Whole => count * 3 * width,
+    };
+    5 + fields as usize
 }
 
 /// Bits of a number in two's complement, without those that only repeat its sign.

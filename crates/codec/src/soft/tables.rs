@@ -97,6 +97,27 @@ impl Tables {
         out
     }
 
+    /// Bits of tokens with these tables, raw ones not counted.
+    pub fn bits(&self, counts: &Counts) -> f64 {
+        let total = f64::from(TOTAL);
+        let lengths = self.tables.iter().map(|t| {
+            let escape = f64::from(t[usize::from(ESCAPE)].max(1));
+            t.map(|f| match f {
+                0 => 48.0 + (total / escape).log2(),
+                _ => (total / f64::from(f)).log2(),
+            })
+        });
+        let lengths: Vec<[f64; TOKENS]> = lengths.collect();
+        let context = |(c, n): (usize, &[u32; TOKENS])| -> f64 {
+            let l = &lengths[usize::from(self.map[c])];
+            (0..TOKENS)
+                .filter(|&t| n[t] > 0)
+                .map(|t| f64::from(n[t]) * l[t])
+                .sum()
+        };
+        counts.counts.iter().enumerate().map(context).sum()
+    }
+
     /// Coded.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer::default();
@@ -284,10 +305,10 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// One token.
+    /// A token, so many times.
     #[inline(always)]
-    pub fn add(&mut self, context: u16, token: u8) {
-        self.counts[usize::from(context)][usize::from(token)] += 1;
+    pub fn add(&mut self, context: u16, token: u8, times: u32) {
+        self.counts[usize::from(context)][usize::from(token)] += times;
     }
 
     /// What others counted.
@@ -297,8 +318,9 @@ impl Counts {
         }
     }
 
-    /// The best tables for these counts; `scale`: how many times as many tokens there will be.
-    pub fn tables(&self, scale: f64) -> Tables {
+    /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a token may
+    /// have been counted as that was met only once, 0 where all was counted.
+    pub fn tables(&self, scale: f64, most: u32) -> Tables {
         let mut map = [0u8; CONTEXTS];
         let mut clusters: Vec<Cluster> = Vec::new();
         for k in 0..=8 {
@@ -322,9 +344,12 @@ impl Counts {
                 map[c] = guesses(&map, c).0;
             }
         }
+        let tables = clusters
+            .iter()
+            .map(|c| normalise(&expected(c, &clusters, most)));
         Tables {
             map,
-            tables: clusters.iter().map(|c| normalise(&c.counts)).collect(),
+            tables: tables.collect(),
         }
     }
 
@@ -474,17 +499,46 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     }
 }
 
-/// Frequencies that can be coded, close to the counts; the escape always has one.
-fn normalise(counts: &[u32; TOKENS]) -> Frequencies {
-    let sum: f64 = counts.iter().map(|&n| f64::from(n)).sum::<f64>().max(1.0);
+/// What will probably be counted: what was, and where that was only a part, a little of what other clusters of the same
+/// shift have: as much as was met only once.
+fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
+    let mut out = cluster.counts.map(f64::from);
+    if most == 0 {
+        return out;
+    }
+    let rare = cluster.counts.iter().filter(|n| **n <= most);
+    let once = f64::from(rare.sum::<u32>());
+    let others = all.iter().filter(|c| c.shift() == cluster.shift());
+    let mut elsewhere = [0.0; TOKENS];
+    for other in others {
+        for t in 0..TOKENS {
+            if cluster.counts[t] == 0 {
+                elsewhere[t] += f64::from(other.counts[t]);
+            }
+        }
+    }
+    let sum: f64 = elsewhere.iter().sum();
+    if sum > 0.0 {
+        for t in 0..TOKENS {
+            out[t] += (once + 0.5) * elsewhere[t] / sum;
+        }
+    }
+    out
+}
+
+/// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even the smallest
+/// frequency would cost the others more than escapes do have none.
+fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
+    let sum = counts.iter().sum::<f64>().max(1e-9);
     let mut most = 0;
     for (t, n) in counts.iter().enumerate() {
         if *n > counts[most] {
             most = t;
         }
     }
+    let rare = |n: f64| n * ESCAPE_BITS < sum / f64::from(TOTAL) * std::f64::consts::LOG2_E;
     let mut out = [0u16; TOKENS];
-    let ideal = f64::from(counts[most]) / sum;
+    let ideal = counts[most] / sum;
     let mut scale = f64::from(TOTAL);
     loop {
         let mut left = i64::from(TOTAL);
@@ -492,11 +546,9 @@ fn normalise(counts: &[u32; TOKENS]) -> Frequencies {
             if t == most {
                 continue;
             }
-            let wanted = f64::from(n) / sum * scale;
-            let f = match n {
-                0 if t == usize::from(ESCAPE) => 1,
-                0 => 0,
-                _ => short(wanted),
+            let f = match rare(n) {
+                true => u16::from(t == usize::from(ESCAPE)),
+                false => short(n / sum * scale),
             };
             out[t] = f;
             left -= i64::from(f);
@@ -510,6 +562,9 @@ fn normalise(counts: &[u32; TOKENS]) -> Frequencies {
     }
     out
 }
+
+// Tuning: what an escape costs more than a rare token.
+const ESCAPE_BITS: f64 = 40.0;
 
 /// Nearest frequency with two bits below its highest one, at least 1.
 fn short(wanted: f64) -> u16 {
@@ -537,7 +592,7 @@ mod tests {
             let c = (s >> 33) as usize % CONTEXTS;
             let spread = 1 + (c / PAST % NEAR) as u64;
             let token = (s >> 44) % 251 % (spread * spread).min(251);
-            counts.add(c as u16, token as u8);
+            counts.add(c as u16, token as u8, 1);
         }
         counts
     }
@@ -558,15 +613,15 @@ mod tests {
 
     #[test]
     fn tables_come_back() {
-        for (symbols, scale) in [
-            (0, 1.0),
-            (1, 1.0),
-            (300, 1.0),
-            (100_000, 1.0),
-            (20_000, 50.0),
+        for (symbols, scale, most) in [
+            (0, 1.0, 0),
+            (1, 1.0, 1),
+            (300, 1.0, 0),
+            (100_000, 1.0, 0),
+            (20_000, 50.0, 1),
         ] {
             let counts = counted(7, symbols);
-            let tables = counts.tables(scale);
+            let tables = counts.tables(scale, most);
             for t in &tables.tables {
                 assert_eq!(t.iter().map(|&f| u32::from(f)).sum::<u32>(), TOTAL);
                 assert!(t[usize::from(ESCAPE)] > 0);
@@ -574,7 +629,8 @@ mod tests {
             for c in 0..CONTEXTS {
                 for t in 0..TOKENS {
                     let has = tables.tables[usize::from(tables.map[c])][t] > 0;
-                    assert!(has || counts.counts[c][t] == 0);
+                    // Only rare ones are left to the escape.
+                    assert!(has || counts.counts[c][t] < 10);
                 }
             }
             let bytes = tables.encode();

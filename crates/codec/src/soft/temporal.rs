@@ -24,11 +24,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// At most `most` of the vertices from number `from` on, evenly.
-    pub fn new(from: usize, weights: &[[i16; 4]], most: usize) -> Sample {
-        let count = weights.len().saturating_sub(from);
-        let stride = count.div_ceil(most.max(1)).max(1);
-        let chosen = (from..weights.len()).step_by(stride);
+    /// Of these vertices.
+    pub fn new(chosen: impl Iterator<Item = usize> + Clone, weights: &[[i16; 4]]) -> Sample {
         let one = |w: i16| (f32::from(w) / 4096.0) * (f32::from(w) / 4096.0);
         Sample {
             vertices: chosen.clone().map(|v| v as u32).collect(),
@@ -308,7 +305,7 @@ mod tests {
             .map(|v| [0, 1, 2, 3, 4].map(|n| [0, 1, 2].map(|k| blend(v, n, k))))
             .collect();
         let r: Vec<&Detail> = r.iter().collect();
-        let sample = Sample::new(0, &[[1024; 4]; 200], 200);
+        let sample = Sample::new(0..200, &[[1024; 4]; 200]);
         let scale = Scale { ball: 1.1 };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {

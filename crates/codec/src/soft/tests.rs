@@ -248,7 +248,14 @@ fn every_lattice() {
         (Lattice::Cubic, 3.0, 1.2),
         (Lattice::Centred, 1.3, 1.3),
     ] {
-        let choice = Some(Choice { lattice, key, last });
+        let choice = Some(Choice {
+            lattice,
+            first: last,
+            key,
+            last,
+            worth: 4.0 * (key - 1.0).min(1.0),
+            fit: (4.0 * last) as u8 & 7,
+        });
         let options = Options {
             choice,
             ..Options::default()

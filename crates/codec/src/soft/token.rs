@@ -86,6 +86,21 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
     (ESCAPE, raw(0) | raw(1) | raw(2), 3 * width)
 }
 
+/// Class of a residual, 5 where it is beyond: what the encoder weighs tokens by before it makes one.
+#[inline(always)]
+pub fn class(v: i32, k: u32) -> u32 {
+    let a = if k == 0 {
+        v.unsigned_abs() >> 1
+    } else {
+        let w = v >> 1;
+        ((w ^ (w >> 31)) as u32) >> k
+    };
+    match CLASS.get(a as usize) {
+        Some(&class) => u32::from(class),
+        None => 5,
+    }
+}
+
 /// The residuals of a token that is not the escape; `bits` are its raw bits, and whatever follows.
 #[inline]
 pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
@@ -275,6 +290,15 @@ mod tests {
             for n in 0..41 * 41 * 41 {
                 let q = [n % 41 - 20, n / 41 % 41 - 20, n / 1681 - 20];
                 assert_eq!(back(q, k), q);
+                if q.iter().all(|v| (v ^ q[0]) & 1 == 0) {
+                    let classes = q.map(|v| class(v, k));
+                    let number = |n: u32, c: &u32| n * 5 + c;
+                    let token = match classes.iter().any(|c| *c > 4) {
+                        true => u32::from(ESCAPE),
+                        false => classes.iter().fold((q[0] & 1) as u32, number),
+                    };
+                    assert_eq!(token, u32::from(split(q, k, 32).0));
+                }
             }
         }
     }

@@ -72,13 +72,23 @@ pub fn solve(h: &Hierarchy, frame0: &[[i32; 3]]) -> Weights {
 
 /// [`solve`] by any fit.
 pub fn solve_as(h: &Hierarchy, frame0: &[[i32; 3]], fit: Fit) -> Weights {
+    solve_at(h, frame0, fit, 0..frame0.len())
+}
+
+/// [`solve_as`] of some points only; those of all others are 0.
+pub fn solve_at(
+    h: &Hierarchy,
+    frame0: &[[i32; 3]],
+    fit: Fit,
+    points: impl Iterator<Item = usize>,
+) -> Weights {
     assert_eq!(h.order.len(), frame0.len(), "one position per point");
     let mut out = Weights {
         neighbours: vec![[0; KEPT]; frame0.len()],
         weights: vec![[0; KEPT]; frame0.len()],
     };
-    for (new, own) in frame0.iter().enumerate() {
-        let mut ring = Ring::new(h.ring_of(new), own, frame0);
+    for new in points {
+        let mut ring = Ring::new(h.ring_of(new), &frame0[new], frame0);
         let mut w = ring.weights(fit);
         if ring.count > KEPT {
             ring.keep_largest(&mut w);
