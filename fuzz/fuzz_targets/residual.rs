@@ -34,7 +34,7 @@ fn check<W: Word + std::fmt::Debug + PartialEq>(
     let mut values: Vec<W> = bytes.as_chunks::<4>().0.iter().map(word).collect();
     values.truncate(values.len() / components * components);
     let mut encoded = Vec::new();
-    residual::encode(&values, components, &mut encoded);
+    residual::encode(&values, components, true, &mut encoded);
     let mut out = vec![W::default(); values.len()];
     assert_eq!(
         residual::decode(&encoded, components, &mut out),

@@ -40,7 +40,8 @@
 //! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, where L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
 //! | … | escapes | per component and byte | as above |
 //!
-//! The encoder takes the layout whose bytes have the least order-0 entropy.
+//! The encoder takes the layout whose bytes have the least order-0 entropy; runs only where size comes before the speed of
+//! decoding, as they are unfolded one by one.
 
 use crate::{
     Corrupt,
@@ -160,7 +161,7 @@ const fn square(n: usize, components: usize) -> i32 {
 
 /// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to need. Panics
 /// if they are no whole vectors.
-pub fn encode<W: Word>(residuals: &[W], components: usize, out: &mut Vec<u8>) -> f64 {
+pub fn encode<W: Word>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
     let count = residuals.len() / components.max(1);
     assert_eq!(count * components, residuals.len(), "whole vectors");
     if residuals.iter().all(|&r| r == W::default()) {
@@ -179,7 +180,7 @@ pub fn encode<W: Word>(residuals: &[W], components: usize, out: &mut Vec<u8>) ->
             };
             let codes = run_codes(&tokens, alphabet.escape);
             let (as_tokens, as_runs) = (far + entropy(&tokens), far + entropy(&codes));
-            if as_runs < as_tokens && as_runs < planes {
+            if runs && as_runs < as_tokens && as_runs < planes {
                 put_tokens(RUNS, &codes, &escaped, components, out);
                 return as_runs;
             }
@@ -648,8 +649,8 @@ mod tests {
 
     fn round_trip<W: Word>(residuals: &[W], components: usize) -> Vec<u8> {
         let (mut bytes, mut again) = (vec![1], vec![1]);
-        encode(residuals, components, &mut bytes);
-        encode(residuals, components, &mut again);
+        encode(residuals, components, true, &mut bytes);
+        encode(residuals, components, true, &mut again);
         assert_eq!(bytes, again);
         bytes.remove(0);
         bytes.push(1);

@@ -129,8 +129,8 @@ pub fn encode_between<W: Word>(
 pub struct Work {
     /// 1 … 9: how much is spent on size.
     pub effort: u32,
-    /// Between frames do without prediction inside the frame, which goes from vertex to vertex and takes most of the
-    /// time that they take to decode.
+    /// Between frames do without prediction inside the frame and without runs, which go from vertex to vertex and take
+    /// most of the time that they take to decode.
     pub quick: bool,
 }
 
@@ -252,7 +252,7 @@ fn index_within<W: Word, const N: usize>(
         rule,
         base.is_some(),
         refs.table,
-        effort,
+        effort.into(),
         chosen,
         out,
     );
@@ -291,7 +291,7 @@ fn between_within<W: Word, const N: usize>(
         Rule::Weighted(weights),
         true,
         refs.table,
-        work.effort,
+        work,
         chosen,
         out,
     );
@@ -305,7 +305,7 @@ fn code<W: Word, const N: usize>(
     rule: Rule,
     signed: bool,
     table: &Table,
-    effort: u32,
+    work: Work,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
@@ -316,7 +316,7 @@ fn code<W: Word, const N: usize>(
     );
     let mut residuals = vec![W::default(); chosen.len()];
     if target.radius > 0.0 {
-        let rounds = match effort {
+        let rounds = match work.effort {
             0..=4 => 1,
             5..=6 => 2,
             7..=8 => 3,
@@ -345,7 +345,7 @@ fn code<W: Word, const N: usize>(
         parallelogram::residual(&above, N, rule, signed, table, &mut residuals);
         chosen.copy_from_slice(target.nearest);
     }
-    residual::encode(&residuals, N, out);
+    residual::encode(&residuals, N, !work.quick, out);
 }
 
 /// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the bytes used.
