@@ -1,7 +1,28 @@
 //! The runtime of meshreel: opens `.reel` files and gives their frames.
 //!
-//! [`Reel`] is an open file, [`FrameDecoder`] decodes its frames in any order into memory it allocated once, and
-//! [`MeshView`] writes them as floats into the caller's buffers or lends the quantized levels for a GPU. Any bytes can
+//! A game has a [`Player`]: it streams any number of files in a heap of fixed size. [`Player::tick`] neither waits nor
+//! allocates; [`Player::frame`] gives what an instance shows, and its [`FrameView`] writes vertex buffers and transforms,
+//! interpolated, in the layouts that engines upload. [`rules`] and [`sequencer`] decide what plays, as plain data.
+//!
+//! ```no_run
+//! use meshreel::{Command, Options, Player};
+//!
+//! let mut player = Player::new(Options::default());
+//! let file = player.open("flag.reel");
+//! let flag = player.instance(file).expect("it is open or being opened");
+//! player.command(flag, Command::Play);
+//! loop {
+//!     player.tick(1.0 / 60.0);
+//!     if let Some(shown) = player.frame(flag) {
+//!         let view = shown.view();
+//!         // draw(view.mesh(node), view.world(node));
+//!         # let _ = view;
+//!     }
+//! }
+//! ```
+//!
+//! A tool has a [`Reel`], an open file, and a [`FrameDecoder`], which decodes its frames in any order into memory it
+//! allocated once; [`MeshView`] writes them as floats into the caller's buffers or lends the quantized levels. Any bytes can
 //! be opened: what is wrong with them is an [`Error`] and never a panic, and [`Limits`] bound what they may ask for.
 //!
 //! ```no_run
