@@ -74,6 +74,9 @@ pub enum Command {
     StreamHere,
     /// Between two frames (as at first), or the earlier one of them.
     Interpolate(bool),
+    /// Every second frame is left out, neither read nor decoded: for what is far away. Only where frames are in layers
+    /// (presets `small` and `fast`).
+    HalfRate(bool),
 }
 
 /// What a tick did.
@@ -118,6 +121,7 @@ struct Settings {
     pre_roll: i64,
     stream_at: Option<i64>,
     interpolate: bool,
+    half_rate: bool,
 }
 
 /// Where the position is put by a command.
@@ -133,6 +137,8 @@ enum Target {
 #[derive(Clone, Debug)]
 pub struct Clock {
     timeline: Timeline,
+    /// The frames that are shown: all of them, or every second.
+    walked: Timeline,
     now: Settings,
     /// What `now` becomes at the next tick.
     next: Settings,
@@ -196,9 +202,11 @@ impl Clock {
             pre_roll: 0,
             stream_at: None,
             interpolate: true,
+            half_rate: false,
         };
         Clock {
             timeline: timeline.clone(),
+            walked: timeline.clone(),
             now,
             next: now,
             target: None,
@@ -309,6 +317,7 @@ impl Clock {
             }
             Command::StreamHere => next.stream_at = None,
             Command::Interpolate(on) => next.interpolate = on,
+            Command::HalfRate(on) => next.half_rate = on,
         }
     }
 
@@ -330,14 +339,12 @@ impl Clock {
             .now
             .is_none_or(|pair| there(pair.first) && there(pair.second));
         let mut missing = demand.spans().iter().flat_map(|span| {
-            let count = span.from.abs_diff(span.to);
+            let step = span.step.max(1);
+            let count = span.from.abs_diff(span.to).div_ceil(step);
             (0..=count)
-                .map(move |k| {
-                    if span.to >= span.from {
-                        span.from + k
-                    } else {
-                        span.from - k
-                    }
+                .map(move |k| match span.to >= span.from {
+                    true => (span.from + k * step).min(span.to),
+                    false => span.from.saturating_sub(k * step).max(span.to),
                 })
                 .map(move |frame| {
                     let way = (self.timeline.time(frame as usize)
@@ -374,7 +381,7 @@ impl Clock {
         }
         self.ended = self.at_end();
         moved.ended = self.ended && (!was_at_end || moved.jumped);
-        self.cursor = self.timeline.floor(self.flick(), self.cursor);
+        self.cursor = self.walked.floor(self.flick(), self.cursor);
         moved.position = self.position();
         moved
     }
@@ -386,7 +393,7 @@ impl Clock {
             jump: self.jumps,
             ..Demand::default()
         };
-        if self.timeline.frame_count() == 0 {
+        if self.walked.frame_count() == 0 {
             return demand;
         }
         let course = self.course();
@@ -404,10 +411,10 @@ impl Clock {
         }
         if let Some(at) = self.now.stream_at {
             let at = at.clamp(course.begin, self.now.range[1]);
-            let floor = self.timeline.floor(at, course.lo);
+            let floor = self.walked.floor(at, course.lo);
             let held = [
                 floor,
-                (floor + usize::from(self.timeline.at(floor) < at)).min(course.hi),
+                (floor + usize::from(self.walked.at(floor) < at)).min(course.hi),
             ];
             self.add_spans(&course, at, held, self.now.rate >= 0, false, &mut demand);
         }
@@ -431,6 +438,12 @@ impl Clock {
     fn obey(&mut self) -> bool {
         let was = self.now;
         self.now = self.next;
+        if self.now.half_rate != was.half_rate {
+            self.walked = match self.now.half_rate {
+                true => self.timeline.halved(),
+                false => self.timeline.clone(),
+            };
+        }
         let course = self.course();
         let before = self.position;
         match self.target.take() {
@@ -495,13 +508,13 @@ impl Clock {
     }
 
     fn course(&self) -> Course {
-        let times = self.timeline.times();
+        let times = self.walked.times();
         let [begin, end] = self.now.range;
-        let lo = self.timeline.floor(begin, self.range_hint(begin));
-        let last = self.timeline.floor(end, self.range_hint(end));
+        let lo = self.walked.floor(begin, self.range_hint(begin));
+        let last = self.walked.floor(end, self.range_hint(end));
         let hi =
-            (last + usize::from(self.timeline.at(last) < end)).min(times.len().saturating_sub(1));
-        let whole = begin == 0 && end == self.timeline.last();
+            (last + usize::from(self.walked.at(last) < end)).min(times.len().saturating_sub(1));
+        let whole = begin == 0 && end == self.walked.last();
         let mut course = Course {
             begin,
             end,
@@ -514,22 +527,30 @@ impl Clock {
             },
             closed: false,
         };
-        let file_closes = whole && self.timeline.cycle() > 0;
+        let file_closes = whole && self.walked.cycle() > 0;
         let asked = self.now.repeat == Repeat::Cycle;
         if course.turn == Turn::Wrap && (file_closes || asked) && lo < hi {
             course.closed = true;
             course.end = match file_closes {
-                true => self.timeline.cycle(),
-                false => end + self.timeline.at(hi) - self.timeline.at(hi - 1),
+                true => self.walked.cycle(),
+                false => end + self.last_step(end),
             };
         }
         course
     }
 
+    /// Flicks between the frame at or after `end` and the one before that, whichever are left out.
+    fn last_step(&self, end: i64) -> i64 {
+        let hint = self.walked.frame(self.range_hint(end)) as usize;
+        let floor = self.timeline.floor(end, hint);
+        let frame = (floor + usize::from(self.timeline.at(floor) < end)).max(1);
+        self.timeline.at(frame) - self.timeline.at(frame - 1)
+    }
+
     /// The first and the last frame are found at once.
     fn range_hint(&self, at: i64) -> usize {
-        if at == self.timeline.last() {
-            self.timeline.frame_count()
+        if at == self.walked.last() {
+            self.walked.frame_count()
         } else {
             0
         }
@@ -578,15 +599,15 @@ impl Clock {
             span: 0,
             blend: 0.0,
         };
-        let floor = self.timeline.floor(at, self.cursor);
+        let floor = self.walked.floor(at, self.cursor);
         let (floor, next, until) = if floor < course.hi {
-            (floor, floor + 1, self.timeline.at(floor + 1))
-        } else if course.closed && self.timeline.at(course.hi) < course.end {
+            (floor, floor + 1, self.walked.at(floor + 1))
+        } else if course.closed && self.walked.at(course.hi) < course.end {
             (course.hi, course.lo, course.end)
         } else {
             return alone(floor);
         };
-        let from = self.timeline.at(floor);
+        let from = self.walked.at(floor);
         let span = until - from;
         if span <= 0 {
             return alone(floor);
@@ -615,7 +636,7 @@ impl Clock {
             (false, true) => self.neighbour(place, course),
             _ => (place.floor, 0),
         };
-        let (first, second) = (place.floor as u32, second as u32);
+        let [first, second] = [place.floor, second].map(|i| self.walked.frame(i));
         (
             Pair {
                 first,
@@ -635,7 +656,7 @@ impl Clock {
             closed,
             ..
         } = course;
-        let time = |frame: usize| self.timeline.at(frame);
+        let time = |frame: usize| self.walked.at(frame);
         let floor = place.floor;
         match self.forward() {
             true if place.ceil != floor => (place.ceil, place.span),
@@ -678,7 +699,7 @@ impl Clock {
         } = *course;
         let [floor, ceil] = held;
         let seam = ceil < floor;
-        let time = |frame: usize| self.timeline.at(frame);
+        let time = |frame: usize| self.walked.at(frame);
         // Frame `f` is needed as soon as the one before it in the order of play is passed.
         let first = match (skip_held, forward) {
             (false, true) => Some(floor),
@@ -729,8 +750,9 @@ impl Clock {
         let rate = self.rate().abs();
         let rate = if rate > 0.0 { rate } else { 1.0 };
         demand.add(Span {
-            from: from as u32,
-            to: to as u32,
+            from: self.walked.frame(from),
+            to: self.walked.frame(to),
+            step: self.walked.step(),
             in_seconds: (seconds(wait) / rate) as f32,
             rate: rate as f32,
         });

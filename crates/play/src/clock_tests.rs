@@ -320,6 +320,51 @@ fn streaming_elsewhere() {
 }
 
 #[test]
+fn half_the_rate_shows_every_second_frame_and_the_last() {
+    let timeline = tenths(12, 0.0).halving();
+    let mut half = clock(&timeline, &[Command::HalfRate(true), Command::Play]);
+    let mut pairs = Vec::new();
+    for _ in 0..23 {
+        let demand = half.demand();
+        let pair = demand.now.unwrap();
+        assert!((demand.spans().iter()).all(|s| s.step == 2 && s.from % 2 == 0 || s.from == 11));
+        if pairs.last() != Some(&(pair.first, pair.second)) {
+            pairs.push((pair.first, pair.second));
+        }
+        half.advance(0.05);
+    }
+    assert_eq!(
+        pairs,
+        [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 11), (11, 11)]
+    );
+    // Half way from 0 to 2 is what frame 1 would be.
+    half.command(Command::GoTo(0.1));
+    half.advance(0.0);
+    let pair = half.demand().now.unwrap();
+    assert_eq!((pair.first, pair.second), (0, 2));
+    assert!((pair.blend - 0.5).abs() < 1e-6);
+    // All again; and a file that cannot stays as it is.
+    half.command(Command::HalfRate(false));
+    half.advance(0.0);
+    assert_eq!(half.demand().now.unwrap().first, 1);
+    let mut serial = clock(&tenths(12, 0.0), &[Command::HalfRate(true), Command::Play]);
+    serial.advance(0.1);
+    assert_eq!(serial.demand().now.unwrap().first, 1);
+}
+
+#[test]
+fn half_the_rate_closes_a_cycle_where_all_of_it_does() {
+    let all = tenths(11, 0.0).halving();
+    let commands = [Command::Repeat(Repeat::Cycle), Command::Play];
+    let mut full = clock(&all, &commands);
+    let mut half = clock(&all, &commands);
+    half.command(Command::HalfRate(true));
+    for _ in 0..100 {
+        assert_eq!(full.advance(0.07).position, half.advance(0.07).position);
+    }
+}
+
+#[test]
 fn pre_roll_does_not_wait_for_what_will_not_come() {
     let timeline = tenths(41, 0.0);
     let mut far = clock(&timeline, &[Command::PreRoll(3.0), Command::Play]);

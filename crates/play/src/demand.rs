@@ -38,6 +38,8 @@ pub struct Span {
     pub to: u32,
     /// Seconds from now until `from` is shown. Not negative; 0 for at once.
     pub in_seconds: f32,
+    /// Frames from one that is wanted to the next; 0 counts as 1. `to` is wanted in any case.
+    pub step: u32,
     /// Seconds of the file per second, > 0 in either direction: a frame at file time t is due
     /// `in_seconds + |t − time(from)| / rate` seconds from now.
     pub rate: f32,

@@ -135,6 +135,10 @@ impl Reel {
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
     }
+    /// Whether frames lie in layers, so that every second one can be left out.
+    pub fn is_layered(&self) -> bool {
+        matches!(self.shared.order, Order::Layered { .. })
+    }
     /// Frame table: times, world bounds.
     pub fn frames(&self) -> &[FrameEntry] {
         self.shared.reader.frames()

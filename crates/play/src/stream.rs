@@ -554,15 +554,19 @@ fn frames_of<'a>(
     let times = file.reel.frames();
     let last = times.len().saturating_sub(1) as u32;
     let (first, end) = (span.from.min(last), span.to.min(last));
+    let step = span.step.max(1);
     let count = if times.is_empty() {
         0
     } else {
-        first.abs_diff(end) + 1
+        first.abs_diff(end).div_ceil(step) + 1
     };
     let start = times.get(first as usize).map_or(0.0, |f| f.time);
     let (wait, rate) = (f64::from(span.in_seconds), f64::from(span.rate).max(1e-9));
     (0..count)
-        .map(move |i| if end >= first { first + i } else { first - i })
+        .map(move |i| match end >= first {
+            true => first.saturating_add(i.saturating_mul(step)).min(end),
+            false => first.saturating_sub(i.saturating_mul(step)).max(end),
+        })
         .map(move |frame| {
             let seconds = wait + (times[frame as usize].time - start).abs() / rate;
             (frame as usize, (seconds.max(0.0) * 1e6) as u64)

@@ -43,6 +43,11 @@ pub struct Timeline {
     period: i64,
     /// Seconds of the first frame in the file.
     start: f64,
+    /// What is left when every second frame is left out, where they can be.
+    half: Option<Arc<[i64]>>,
+    /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
+    step: u32,
+    last_frame: u32,
 }
 
 impl Timeline {
@@ -57,6 +62,7 @@ impl Timeline {
                 latest
             })
             .collect();
+        let last_frame = times.len().saturating_sub(1) as u32;
         let period = flicks(period);
         // Both are rounded, so that equal ends can differ by a flick.
         let closes = period > 0 && period + 1 >= latest;
@@ -64,13 +70,53 @@ impl Timeline {
             times,
             period: if closes { period.max(latest) } else { 0 },
             start: start.unwrap_or(0.0),
+            half: None,
+            step: 1,
+            last_frame,
         }
     }
 
     /// Of a file.
     pub fn of(reel: &Reel) -> Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
-        Timeline::new(times, reel.description().period)
+        let timeline = Timeline::new(times, reel.description().period);
+        match reel.is_layered() {
+            true => timeline.halving(),
+            false => timeline,
+        }
+    }
+
+    /// Every second frame can be left out.
+    pub fn halving(self) -> Timeline {
+        let last = self.times.len().saturating_sub(1);
+        let even = self.times.iter().copied().enumerate();
+        let half = even.filter(|(i, _)| i % 2 == 0 || *i == last);
+        Timeline {
+            half: Some(half.map(|(_, time)| time).collect()),
+            ..self
+        }
+    }
+
+    /// Without every second frame, but with the last; the same where none can be left out.
+    pub(crate) fn halved(&self) -> Timeline {
+        match &self.half {
+            Some(half) => Timeline {
+                times: half.clone(),
+                half: None,
+                step: 2,
+                ..*self
+            },
+            None => self.clone(),
+        }
+    }
+
+    /// Number in the file of the `i`-th frame of the timeline.
+    pub(crate) fn frame(&self, i: usize) -> u32 {
+        (i as u32).saturating_mul(self.step).min(self.last_frame)
+    }
+    /// Frames of the file from one of the timeline to the next.
+    pub(crate) fn step(&self) -> u32 {
+        self.step
     }
 
     /// Number of frames; can be 0.

@@ -9,6 +9,7 @@ use meshreel::{
     Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source,
     Statistics, StreamStatistics,
 };
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
@@ -139,6 +140,44 @@ fn a_small_file_plays_from_memory() {
     let (mut player, file, ..) = playing(small, &bytes);
     player.tick(1.0 / FPS);
     assert!(!statistics(&player, file).resident);
+}
+
+/// Of a layered file, half the frames are neither read nor decoded.
+#[test]
+fn half_the_frame_rate_leaves_the_deepest_layer_out() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_small.reel"))
+        .unwrap()
+        .into();
+    let expected = oracle(&bytes);
+    let mut digest = Digest::default();
+    let mut run = |half: bool| {
+        // A read for each unit.
+        let options = Options {
+            read_size: 1,
+            ..inline()
+        };
+        let (mut player, file, instance, _) = playing(options, &bytes);
+        player.command(instance, Command::HalfRate(half));
+        for _ in 0..240 {
+            player.tick(1.0 / FPS);
+            let Some(shown) = player.frame(instance) else {
+                continue;
+            };
+            assert_same(&shown, &expected, &mut digest);
+            let pair = shown.pair();
+            let last = expected.len() as u32 - 1;
+            let even = |frame: u32| frame % 2 == 0 || frame == last;
+            assert!(!half || even(pair.first) && even(pair.second));
+        }
+        statistics(&player, file).counters
+    };
+    let (all, half) = (run(false), run(true));
+    let frames = expected.len() as u64;
+    assert_eq!(all.frames_decoded, frames);
+    // The last group is shorter, and split elsewhere.
+    assert!(half.frames_decoded <= frames / 2 + 4, "{half:?}");
+    assert!(half.bytes_read < all.bytes_read, "{half:?} {all:?}");
 }
 
 /// C14, F03: reads, jobs and drawing stop when they are told to, and go on.
