@@ -167,7 +167,7 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
             assert_same(&shown, &expected, &mut digest);
             let pair = shown.pair();
             let last = expected.len() as u32 - 1;
-            let even = |frame: u32| frame % 2 == 0 || frame == last;
+            let even = |frame: u32| frame.is_multiple_of(2) || frame == last;
             assert!(!half || even(pair.first) && even(pair.second));
         }
         statistics(&player, file).counters
