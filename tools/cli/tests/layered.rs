@@ -7,7 +7,8 @@ use std::sync::Arc;
 use meshreel::record::Coding;
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_check::verify;
-use meshreel_compile::{Options, Preset, Silent, compile};
+use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_format::checksum;
 use meshreel_scene::sample::Range;
 use meshreel_scene::{Scene, read};
 
@@ -217,4 +218,108 @@ fn seal(bytes: &mut [u8], chunk: usize) {
     bytes[96..104].copy_from_slice(&sum.to_le_bytes());
     let sum = checksum(&bytes[..HEADER_SIZE - 8]);
     bytes[HEADER_SIZE - 8..HEADER_SIZE].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Every frame of a file as one number.
+fn digest(path: &Path) -> u64 {
+    let reel = Reel::open(path, &Limits::default()).unwrap();
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    let mut all = Vec::new();
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).unwrap();
+        all.extend(shown(&decoder).iter().flat_map(|word| word.to_le_bytes()));
+    }
+    checksum(&all)
+}
+
+/// Files of a folder with their digests, in the order of names.
+fn digests(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let line = |path: &PathBuf| format!("{:016x} {}", digest(path), path.display());
+    paths.iter().map(line).collect()
+}
+
+const FOLDER: &str = "MESHREEL_TEST_FOLDER";
+
+#[test]
+#[ignore = "run by all_of_the_corpus_in_any_order_and_by_plain_code"]
+fn print_digests() {
+    let folder = std::env::var_os(FOLDER).expect("a folder");
+    digests(Path::new(&folder))
+        .iter()
+        .for_each(|line| println!("{line}"));
+}
+
+/// The first frames of all files that there are, in both presets: any order gives what forward gives, and so does the code
+/// without vector instructions.
+#[test]
+fn all_of_the_corpus_in_any_order_and_by_plain_code() {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let corpus = std::env::var_os("MESHREEL_CORPUS").map_or_else(beside, PathBuf::from);
+    let mut inputs = Vec::new();
+    for folder in ["gen", "gen_hdf5", "third_alembic", "third_imageengine"] {
+        let entries = std::fs::read_dir(corpus.join("alembic").join(folder));
+        inputs.extend(entries.into_iter().flatten().map(|e| e.unwrap().path()));
+    }
+    if inputs.is_empty() {
+        println!("skipped: no corpus; the bundled inputs alone");
+    }
+    let bundled = |name: &&str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
+        folder.join(name)
+    };
+    inputs.extend(INPUTS.iter().map(bundled));
+    inputs.sort();
+    let dir = tempfile::tempdir().unwrap();
+    let mut compiled = 0;
+    for (i, input) in inputs.iter().enumerate() {
+        let Ok((scene, _)) = read::open(input, &read::ReadOptions::default()) else {
+            continue;
+        };
+        for preset in [Preset::Small, Preset::Fast] {
+            let options = Options {
+                preset,
+                effort: 1,
+                tolerance: Tolerance::Relative(1e-3),
+                ..options(36)
+            };
+            let path = dir.path().join(format!("{i}.{}.reel", preset.name()));
+            // Some have no mesh, or none that can be read.
+            if compile(&scene, Vec::new(), &path, &options, &Silent).is_err() {
+                continue;
+            }
+            compiled += 1;
+            let reel = Reel::open(&path, &Limits::default()).unwrap();
+            let mut decoder = FrameDecoder::new(&reel).unwrap();
+            let frames = reel.frame_count();
+            let mut forward = Vec::new();
+            for frame in 0..frames {
+                decoder.decode(frame).unwrap();
+                forward.push(shown(&decoder));
+            }
+            for i in 0..2 * frames {
+                let frame = if i < frames {
+                    frames - 1 - i
+                } else {
+                    i * 7919 % frames
+                };
+                decoder.decode(frame).unwrap();
+                let name = input.display();
+                assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
+            }
+        }
+    }
+    println!("{compiled} files");
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["print_digests", "--exact", "--ignored", "--nocapture"])
+        .env("MESHREEL_SCALAR", "1")
+        .env(FOLDER, dir.path())
+        .output()
+        .unwrap();
+    assert!(child.status.success());
+    let plain = String::from_utf8(child.stdout).unwrap();
+    let plain: Vec<&str> = plain.lines().filter(|l| l.ends_with(".reel")).collect();
+    assert_eq!(plain, digests(dir.path()));
 }
