@@ -399,7 +399,8 @@ impl<'a> Kernel<'a> {
                         _mm512_load_si512(self.innovation.byte_add(offset as usize))
                     };
                     let weights = [pair(0), pair(1)];
-                    let sums = weighted([near(0), near(1), near(2), near(3)], weights, weights);
+                    let near = [near(0), near(1), near(2), near(3)];
+                    let sums = weighted(half::<WHOLE>(), near, weights, weights);
                     rounded::<KIND, WHOLE>(sums, &place.rho)
                 }
             };
@@ -438,7 +439,8 @@ impl<'a> Kernel<'a> {
                     _mm512_mask_shuffle_epi32::<0xAA>(ones, PAIRS, w),
                     _mm512_mask_shuffle_epi32::<0xFF>(ones, PAIRS, w),
                 ];
-                let sums = weighted([near(0), near(1), near(2), near(3)], even, odd);
+                let near = [near(0), near(1), near(2), near(3)];
+                let sums = weighted(half::<WHOLE>(), near, even, odd);
                 out[0][h] = rounded::<KIND, WHOLE>(sums, &place.rho);
             }
         }
@@ -500,15 +502,10 @@ impl<'a> Kernel<'a> {
             };
             let [ab, cd] = self.coefficients[f];
             let (a, b, c, d) = (load(0, h), load(1, h), load(2, h), load(3, h));
-            let sum = |ab_: __m512i, cd_: __m512i| {
-                let half = _mm512_set1_epi32(128);
-                let sum = _mm512_dpwssd_epi32(_mm512_dpwssd_epi32(half, ab_, ab), cd_, cd);
-                _mm512_srai_epi32::<16>(_mm512_slli_epi32::<8>(sum))
-            };
-            let t = _mm512_packs_epi32(
-                sum(_mm512_unpacklo_epi16(a, b), _mm512_unpacklo_epi16(c, d)),
-                sum(_mm512_unpackhi_epi16(a, b), _mm512_unpackhi_epi16(c, d)),
-            );
+            let rounding = _mm512_set1_epi32(128);
+            let [low, high] = weighted(rounding, [a, b, c, d], [ab, cd], [ab, cd]);
+            let wrapped = |sum: __m512i| _mm512_srai_epi32::<16>(_mm512_slli_epi32::<8>(sum));
+            let t = _mm512_packs_epi32(wrapped(low), wrapped(high));
             let rec = _mm512_mask_add_epi16(inn[h], AXES, inn[h], t);
             // SAFETY: the active vertices are there.
             unsafe {
@@ -524,43 +521,72 @@ impl<'a> Kernel<'a> {
 }
 
 kernel! {
-/// Sums of four vectors by weights, the low and the high ones of each lane apart.
-fn weighted(n: [__m512i; 4], low: [__m512i; 2], high: [__m512i; 2]) -> [__m512i; 2] {
-    let zero = _mm512_setzero_si512();
-    let [a, b, c, d] = n;
-    let first = _mm512_dpwssd_epi32(zero, _mm512_unpacklo_epi16(a, b), low[0]);
-    let second = _mm512_dpwssd_epi32(zero, _mm512_unpackhi_epi16(a, b), high[0]);
+/// `sum` plus products of pairs of words. The compiler makes three instructions of two of these, to end sooner; what
+/// counts here is how many there are.
+fn products(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    // SAFETY: AVX-512 VNNI is there, and nothing but the register changes.
+    unsafe {
+        std::arch::asm!(
+            "vpdpwssd {sum}, {a}, {b}",
+            sum = inout(zmm_reg) sum,
+            a = in(zmm_reg) a,
+            b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sum
+}
+}
+
+kernel! {
+/// `start` plus sums of four vectors by weights, the low and the high ones of each lane apart.
+fn weighted(
+    start: __m512i,
+    [a, b, c, d]: [__m512i; 4],
+    low: [__m512i; 2],
+    high: [__m512i; 2],
+) -> [__m512i; 2] {
+    let first = products(start, _mm512_unpacklo_epi16(a, b), low[0]);
+    let second = products(start, _mm512_unpackhi_epi16(a, b), high[0]);
     [
-        _mm512_dpwssd_epi32(first, _mm512_unpacklo_epi16(c, d), low[1]),
-        _mm512_dpwssd_epi32(second, _mm512_unpackhi_epi16(c, d), high[1]),
+        products(first, _mm512_unpacklo_epi16(c, d), low[1]),
+        products(second, _mm512_unpackhi_epi16(c, d), high[1]),
     ]
 }
 }
 
 kernel! {
-/// Sums times ρ, rounded; those of magnitudes as they are.
+/// What [`rounded`] expects sums to start from.
+fn half<const WHOLE: bool>() -> __m512i {
+    match WHOLE {
+        true => _mm512_maskz_set1_epi32(PAIRS, 2048),
+        false => _mm512_setzero_si512(),
+    }
+}
+}
+
+kernel! {
+/// Sums times ρ, rounded; those of magnitudes as they are, but only where there are tokens.
 fn rounded<const KIND: u8, const WHOLE: bool>([low, high]: [__m512i; 2], rho: &Rho) -> __m512i {
     let each = |sum: __m512i, rho: __m512i| {
-        if KIND != TOKENS {
-            // What becomes of the fourths does not matter.
-            let p = if WHOLE {
-                _mm512_slli_epi32::<4>(_mm512_add_epi32(sum, _mm512_set1_epi32(2048)))
-            } else {
-                let p = _mm512_mullo_epi32(_mm512_srai_epi32::<6>(sum), rho);
-                _mm512_slli_epi32::<6>(_mm512_add_epi32(p, _mm512_set1_epi32(512)))
-            };
-            return _mm512_srai_epi32::<16>(p);
-        }
-        // ((sum >> 6) · 16 + 512) >> 10 is (sum + 2048) >> 12.
-        let p = if WHOLE {
-            let p = _mm512_mask_add_epi32(sum, PAIRS, sum, _mm512_set1_epi32(2048));
-            _mm512_mask_slli_epi32::<4>(p, PAIRS, p)
+        // ((sum >> 6) · 16 + 512) >> 10 is (sum + 2048) >> 12; of that 16 bits.
+        let high = if WHOLE {
+            match KIND {
+                TOKENS => _mm512_mask_slli_epi32::<4>(sum, PAIRS, sum),
+                _ => _mm512_slli_epi32::<4>(sum),
+            }
         } else {
             let p = _mm512_mullo_epi32(_mm512_srai_epi32::<6>(sum), rho);
             let p = _mm512_add_epi32(p, _mm512_set1_epi32(512));
-            _mm512_mask_slli_epi32::<6>(sum, PAIRS, p)
+            match KIND {
+                TOKENS => _mm512_mask_slli_epi32::<6>(sum, PAIRS, p),
+                _ => _mm512_slli_epi32::<6>(p),
+            }
         };
-        _mm512_mask_srai_epi32::<16>(p, PAIRS, p)
+        match KIND {
+            TOKENS => _mm512_mask_srai_epi32::<16>(high, PAIRS, high),
+            _ => _mm512_srai_epi32::<16>(high),
+        }
     };
     _mm512_packs_epi32(each(low, rho.low), each(high, rho.high))
 }
