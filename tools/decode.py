@@ -6,6 +6,7 @@ indices and decoded streams. Blocks may be stored, deflated or LZ4; Zstandard ne
 
 usage: decode.py FILE.reel [FRAME…]
 """
+import ctypes
 import json
 import math
 import struct
@@ -207,7 +208,7 @@ def description(data):
     need(b.get("B") == 0, "a layout of the description")
     d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
              restart=b.varint())
-    need(d["restart"] == 0, "a layered file: this program reads classic ones")
+    need(d["restart"] <= 64, "keys that restart too seldom")
     meshes = b.varint()
     d["nodes"] = [node(b) for _ in range(b.varint())]
     d["meshes"] = [mesh(b) for _ in range(meshes)]
@@ -226,7 +227,7 @@ def node(b):
 
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"), has_table=bool(b.get("B") & 1))
-    need(m["method"] in (0, 1, 4) and m["codec"] == 0, "an unknown method or codec")
+    need(m["method"] in (0, 1, 4) and m["codec"] <= 2, "an unknown method or codec")
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
              bounds=b.get("6f"))
     for name in ("connectivity", "values", "source_map"):
@@ -238,8 +239,10 @@ def mesh(b):
 
 def stream_record(b):
     semantic, set_, flags, word, bits = b.get("5B")
-    s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), word=word, bits=bits, name=b.text())
-    s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic in (0, 3, 4) else []
+    s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), coding=flags >> 1, word=word, bits=bits, name=b.text())
+    need(s["coding"] <= 2, "an unknown coding")
+    s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic in (0, 3, 4) and s["coding"] == 0 else []
+    s["states"] = b.varint() if s["coding"] == 2 else 0
     s["tolerance"] = b.get("d")
     return s
 
@@ -531,6 +534,1017 @@ def qtangent(v, half):
     return (*normal, *tangent, -1 if w < 0 else 1)
 
 
+# Layers
+
+class Schedule:
+    """Which frames are stored together in a layered file, and which they refer to."""
+
+    def __init__(self, frames, restart):
+        self.frames, self.restart = frames, restart
+        self.keys = list(range(0, frames, 16)) + ([frames - 1] if frames and (frames - 1) % 16 else [])
+        self.depths = {key: 0 for key in self.keys}
+        self.middle_of = {}
+        for a, b in zip(self.keys, self.keys[1:]):
+            spans, depth = [(a, b)], 1
+            while spans:
+                halves = []
+                for a, b in spans:
+                    m = a + (b - a) // 2
+                    if a < m < b:
+                        self.depths[m], self.middle_of[m] = depth, (a, b)
+                        halves += [(a, m), (m, b)]
+                spans, depth = halves, depth + 1
+
+    def units(self):
+        """(kind, number, frames) in the order of the file."""
+        out = [("key", 0, [0])] if self.keys else []
+        if len(self.keys) > 1:
+            out.append(("key", 1, [self.keys[1]]))
+        for g, (a, b) in enumerate(zip(self.keys, self.keys[1:])):
+            if g + 2 < len(self.keys):
+                out.append(("key", g + 2, [self.keys[g + 2]]))
+            inside = sorted(range(a + 1, b), key=lambda f: (self.depths[f], f))
+            deepest = max((self.depths[f] for f in inside), default=0)
+            out.append(("inner", g, [f for f in inside if self.depths[f] < deepest]))
+            out.append(("last", g, [f for f in inside if self.depths[f] == deepest]))
+        return [unit for unit in out if unit[2]]
+
+    def references(self, f):
+        """The frames that a frame is predicted from."""
+        out = []
+        if self.depths[f] == 0:
+            key = self.keys.index(f)
+            due = min(key, (self.frames - 1) // 16)
+            first = due - due % self.restart
+            if key > 0:
+                out = [self.keys[k] for k in (key - 1, key - 2) if k >= first] + [0]
+        else:
+            g, depth, (a, b) = f // 16, self.depths[f], self.middle_of[f]
+            start, end = self.keys[g], self.keys[g + 1]
+            before = [r for r in range(a - 1, start - 1, -1) if self.depths[r] < depth]
+            after = [r for r in range(b + 1, end + 1) if self.depths[r] < depth]
+            before = before[:1] or self.keys[max(g - 1, 0) : g]
+            after = after[:1] or self.keys[g + 2 : g + 3]
+            out = [a, b] + before + after
+        return list(dict.fromkeys(out))
+
+    def needs(self, frames):
+        """The frames outside a unit that its frames refer to."""
+        return list(dict.fromkeys(r for f in frames for r in self.references(f) if r not in frames))
+
+    def near(self, kind, number, frames):
+        """Those of them that predicted normals may refer to."""
+        needs = self.needs(frames)
+        if kind == "key":
+            return [f for f in needs[:1] if f > 0]
+        start, end = self.keys[number], self.keys[number + 1]
+        return [f for f in needs if start <= f <= end]
+
+
+# Levels of detail
+
+def hierarchy(points, triangles):
+    """Points by level, and the ring of each point, all in the new order."""
+    tris = [t for t in triangles if max(t) < points and len(set(t)) == 3]
+    parent = list(range(points))
+
+    def root(v):
+        while parent[v] != v:
+            v = parent[v]
+        return v
+
+    for t in tris:
+        low = min(root(v) for v in t)
+        for v in t:
+            parent[root(v)] = low
+    component = [root(v) for v in range(points)]
+    used = {v for t in tris for v in t}
+    lone = [v for v in range(points) if v not in used]
+    alive, left, rings, rounds = sorted(used), [], {}, []
+    while tris and len(rounds) < 64:
+        corners = {v: [] for v in alive}
+        for a, b, c in tris:
+            corners[a].append((b, c))
+            corners[b].append((c, a))
+            corners[c].append((a, b))
+        around = {v: list(dict.fromkeys(u for pair in corners[v] for u in pair)) for v in alive}
+        valence = {v: len(around[v]) for v in alive}
+        border = {v: valence[v] > len(corners[v]) for v in alive}
+        locked, target, removed = set(), {}, []
+        for v in sorted((v for v in alive if valence[v] <= 8), key=lambda v: (valence[v], v)):
+            if v in locked:
+                continue
+            removed.append(v)
+            locked.update(around[v])
+        removed_set = set(removed)
+        if len(removed) * 50 < len(alive):
+            break
+        changing = dict(valence)
+        for v in removed:
+            t = min(around[v], key=lambda u: (border[v] and not border[u], changing[u]))
+            target[v] = t
+            shared = 0
+            for a, b in corners[v]:
+                if t in (a, b):
+                    other = a ^ b ^ t
+                    changing[other] = max(changing[other] - 1, 0)
+                    shared += 1
+            changing[t] = max(changing[t] + len(around[v]) - 2 - shared, 0)
+        for v in removed:
+            ring = list(around[v])
+            if len(ring) < 4:
+                for u in around[v]:
+                    for w in (w for pair in corners[u][:32] for w in pair):
+                        if len(ring) < 8 and w not in removed_set and w not in ring:
+                            ring.append(w)
+            rings[v] = ring
+        rounds.append(sorted(removed))
+        moved = [tuple(target.get(v, v) for v in t) for t in tris]
+        tris = [t for t in moved if len(set(t)) == 3]
+        alive = [v for v in alive if v not in removed_set]
+        still = {v for t in tris for v in t}
+        left += [v for v in alive if v not in still]
+        alive = [v for v in alive if v in still]
+    left = sorted(left + alive)
+    roots, star, root_of = [], [], {}
+    for v in left:
+        if component[v] in root_of:
+            star.append(v)
+            rings[v] = [root_of[component[v]]]
+        else:
+            root_of[component[v]] = v
+            roots.append(v)
+    levels = [sorted(roots + lone[:1]), star]
+    step = 1
+    while step < len(lone):
+        step *= 2
+    while step > 1:
+        step //= 2
+        levels.append([lone[j] for j in range(step, len(lone), 2 * step)])
+        for j in range(step, len(lone), 2 * step):
+            rings[lone[j]] = [lone[k] for k in (j - step, j + step, j - 3 * step, j + 3 * step) if 0 <= k < len(lone)]
+    levels += reversed(rounds)
+    order_ = [v for level in levels for v in level]
+    place = {v: new for new, v in enumerate(order_)}
+    starts = [0]
+    for level in levels:
+        starts.append(starts[-1] + len(level))
+    return dict(order=order_, starts=starts, rings=[[place[u] for u in rings.get(v, [])] for v in order_])
+
+
+FITS = [(2, 2e-3), (3, 2e-3), (2, 5e-4), (2, 1e-2), (3, 5e-4), (2, 1e-4), (3, 1e-2), (2, 2e-5)]
+
+
+def spatial_weights(own, ring, frame, fit):
+    """Up to four of the ring, and their weights in 1/4096."""
+    ring = list(ring)
+    w = fitted(own, ring, frame, fit)
+    if len(ring) > 4:
+        for slot in range(4):
+            best = slot
+            for k in range(slot + 1, len(ring)):
+                if abs(w[k]) > abs(w[best]):
+                    best = k
+            w[slot], w[best] = w[best], w[slot]
+            ring[slot], ring[best] = ring[best], ring[slot]
+        ring = ring[:4]
+        w = fitted(own, ring, frame, fit)
+    out = [math.floor(x * 4096.0 + 0.5) for x in w]
+    if out:
+        largest = max(range(len(out)), key=lambda k: (abs(out[k]), -k))
+        out[largest] += 4096 - sum(out)
+    return ring, out
+
+
+def fitted(own, ring, frame, fit):
+    falloff, ridge = fit
+    if not ring:
+        return []
+    offsets = [[float(a) - float(b) for a, b in zip(frame[r], own)] for r in ring]
+    distance = [math.sqrt(x * x + y * y + z * z) for x, y, z in offsets]
+    longest = max(distance)
+    scale = 1.0 / longest if longest > 0 else 1.0
+    plain, basis = [], []
+    m = [[0.0] * 4 for _ in range(4)]
+    for (x, y, z), d in zip(offsets, distance):
+        near = (longest + 1.0) / (d + longest * 0.01 + 1.0)
+        w = near * near
+        if falloff == 3:
+            w *= near
+        b = [1.0, x * scale, y * scale, z * scale]
+        for i in range(4):
+            for j in range(i, 4):
+                m[i][j] += w * b[i] * b[j]
+        plain.append(w)
+        basis.append(b)
+    total = m[0][0]
+    for i in range(1, 4):
+        m[i][i] += ridge * total
+    y = [1.0, 0.0, 0.0, 0.0]
+    for i in range(4):
+        for j in range(i + 1, 4):
+            f = m[i][j] / m[i][i]
+            for k in range(j, 4):
+                m[j][k] -= f * m[i][k]
+            y[j] -= f * y[i]
+    for i in range(3, -1, -1):
+        for j in range(i + 1, 4):
+            y[i] -= m[i][j] * y[j]
+        y[i] /= m[i][i]
+    out, total_out = [], 0.0
+    for w, b in zip(plain, basis):
+        out.append(w * (y[0] + y[1] * b[1] + y[2] * b[2] + y[3] * b[3]))
+        total_out += out[-1]
+    wild = total_out < 1e-6
+    if not wild:
+        out = [x / total_out for x in out]
+        wild = any(abs(x) >= 2.5 for x in out)
+    return [w / total for w in plain] if wild else out
+
+
+# Cells
+
+NEAR_BOUNDS = [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10241]
+PAST_BOUNDS = [1, 3, 6, 13]
+ESCAPE = 250
+
+
+def near_class(n):
+    return sum(n >= b for b in NEAR_BOUNDS)
+
+
+def past_class(n):
+    return sum(n >= b for b in PAST_BOUNDS)
+
+
+class Binary:
+    """The adaptive coder of tables."""
+
+    def __init__(self, data):
+        self.data, self.at, self.range = data, 0, 2**32 - 1
+        self.code = 0
+        for _ in range(4):
+            self.pull()
+
+    def pull(self):
+        byte = self.data[self.at] if self.at < len(self.data) else 0
+        self.code, self.at = (self.code << 8 | byte) & 0xFFFFFFFF, self.at + 1
+
+    def bit(self, model):
+        zero, used = model
+        bound = (self.range >> 16) * zero
+        one = self.code >= bound
+        if one:
+            self.code, self.range = self.code - bound, self.range - bound
+        else:
+            self.range = bound
+        step = (32 if one else 65504) - zero
+        divisor = [2, 3, 4, 6, 8, 11, 16][used]
+        model[:] = [zero + (step // divisor if step >= 0 else -(-step // divisor)), min(used + 1, 6)]
+        while self.range < 1 << 24:
+            self.range = self.range << 8
+            self.pull()
+        return int(one)
+
+    def tree(self, models, count):
+        node = 1
+        for _ in range(count):
+            node = 2 * node + self.bit(models[node])
+        return node - 2**count
+
+    def plain(self, count):
+        value = 0
+        for _ in range(count):
+            value = 2 * value + self.bit([1 << 15, 0])
+        return value
+
+
+def tables(data):
+    """Table by context, and the slots (token, frequency, offset) of each table."""
+    r = Binary(data)
+    models = lambda n: [[1 << 15, 0] for _ in range(n)]
+    count = r.plain(5) + 1
+    same, index, map_ = models(2), models(32), []
+    for c in range(600):
+        up = lambda step: map_[c - step] if c >= step else 0
+        first, second = ((up(1), up(5)) if c % 5 else (up(5), up(100)) if c // 5 % 20 else (up(100), up(1)))
+        if not r.bit(same[0]):
+            map_.append(first)
+        elif second != first and not r.bit(same[1]):
+            map_.append(second)
+        else:
+            map_.append(r.tree(index, 5))
+        need(map_[c] < count, "a context without table")
+    most_models, length_models = models(256), [models(16) for _ in range(64)]
+    out, before = [], [0] * 251
+    for _ in range(count):
+        most = r.tree(most_models, 8)
+        need(most < 251, "a token")
+        lengths, frequencies = [], []
+        for token in range(251):
+            if token == most:
+                lengths.append(12)
+                frequencies.append(0)
+                continue
+            old = before[token]
+            if token == ESCAPE:
+                model = old
+            else:
+                near = [lengths[token - step] for step in (25, 5, 1) if token // step % 5]
+                near = sum(near) // len(near) if near else old
+                model = 16 + min(old + near, 23) * 2 + (old > 0)
+            length = r.tree(length_models[model], 4)
+            need(length <= 12, "a frequency")
+            extra = min(max(length - 1, 0), 2)
+            mantissa = r.plain(extra)
+            lengths.append(length)
+            frequencies.append(((1 << extra | mantissa) << (length - 1 - extra)) if length else 0)
+        frequencies[most] = 4096 - sum(frequencies)
+        need(frequencies[most] > 0, "frequencies")
+        before = lengths
+        out.append([(token, f, i) for token, f in enumerate(frequencies) for i in range(f)])
+    need(r.at >= len(data), "bytes of tables left over")
+    return map_, out
+
+
+class Bits:
+    """Bits, the lowest of a byte first."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, n):
+        need(self.at + n <= 8 * len(self.data), "bits that are not there")
+        first, last = self.at >> 3, (self.at + n + 7) >> 3
+        value = int.from_bytes(self.data[first:last], "little") >> (self.at & 7)
+        self.at += n
+        return value & ((1 << n) - 1)
+
+    def bytes_used(self):
+        return (self.at + 7) >> 3
+
+    def end(self):
+        need(self.bytes_used() == len(self.data), "bits left over")
+        need(self.take(-self.at % 8) == 0, "padding")
+
+
+def wrap(n, width):
+    n &= (1 << width) - 1
+    return n - (1 << width) if n >> (width - 1) else n
+
+
+BASE, EXTRA = [0, 1, 2, 3, 5], [0, 0, 0, 1, 2]
+
+
+class Residuals:
+    """The residuals of a unit of cells, which follow its heads."""
+
+    def __init__(self, kind, b, blocks, part_):
+        self.kind, self.part, self.width = kind & 3, part_, part_["width"]
+        if self.kind == 0:
+            need(kind == 0, "a kind of unit")
+        elif self.kind == 1:
+            need(kind >> 2 <= 4, "a number of lanes")
+            lanes, words = 1 << (kind >> 2), b.varint()
+            self.states = [b.get("I") for _ in range(lanes)]
+            self.words = Bytes(b.take(2 * words))
+            self.raw = Bits(b.take(len(b.data) - b.at))
+        else:
+            need(kind == 2, "a kind of unit")
+            filled, sparse = b.varint(), b.varint()
+            self.flags = Bits(b.take((blocks + 7) // 8))
+            self.codes = Bits(b.take((filled + 1) // 2))
+            self.masks = Bytes(b.take(2 * sparse))
+            self.fields = Bits(b.take(len(b.data) - b.at))
+
+    def block(self, count, first, contexts):
+        """Residuals of `count` vertices of one frame, the first of which is number `first` of its level."""
+        if self.kind == 0:
+            return [[0] * 3] * count
+        if self.kind == 2:
+            return self.packed(count)
+        return [self.token((first + i) % len(self.states), contexts[i]) for i in range(count)]
+
+    def token(self, lane, context):
+        k = max(context // 5 % 20 - 11, 0)
+        x = self.states[lane]
+        token, f, offset = self.part["slots"][self.part["map"][context]][x & 4095]
+        x = f * (x >> 12) + offset
+        if x < 1 << 16:
+            x = x << 16 | self.words.get("H")
+        self.states[lane] = x
+        take = self.raw.take
+        if token == ESCAPE:
+            return [wrap(take(self.width), self.width) for _ in range(3)]
+        p, q = token // 125, []
+        for c in (token // 25 % 5, token // 5 % 5, token % 5):
+            negative = take(1) if k or p or c else 0
+            low = take(k)
+            a = (BASE[c] + take(EXTRA[c]) << k) + low
+            w = (-1 - a if negative else a) if k else a
+            q.append(2 * w + p if k or not negative else -2 * a - p)
+        return q
+
+    def packed(self, count):
+        out = [[0] * 3 for _ in range(count)]
+        if not self.flags.take(1):
+            return out
+        code, take = self.codes.take(4), self.fields.take
+        if code == 15:
+            return [[wrap(take(self.width), self.width) for _ in range(3)] for _ in range(count)]
+        mask, w = (self.masks.get("H"), code + 1) if code < 7 else ((1 << count) - 1, code - 6)
+        for v in range(16):
+            if mask >> v & 1:
+                p = take(1)
+                q = [2 * wrap(take(w), w) + p for _ in range(3)]
+                out[v : v + 1] = [q]
+        return out[:count]
+
+    def end(self):
+        if self.kind == 1:
+            self.words.end()
+            self.raw.end()
+            need(all(x == 1 << 16 for x in self.states), "states that do not end where they began")
+        if self.kind == 2:
+            for bits in (self.flags, self.codes, self.fields):
+                bits.end()
+            self.masks.end()
+
+
+def magnitude(q):
+    return min(sum(map(abs, q)), 4095)
+
+
+class Cells:
+    """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
+
+    def __init__(self, data, levels):
+        b = Bytes(data)
+        flags = b.get("B")
+        need(flags < 16, "flags")
+        self.unit, *self.centre = b.get("4f")
+        self.steps = [b.varint() for _ in range(6)]
+        self.levels, self.width = levels, 32 if flags & 1 else 16
+        map_, slots = tables(b.take(b.varint()))
+        self.part = dict(map=map_, slots=slots, width=self.width)
+        self.blocks = sum((end - start + 15) // 16 for start, end in self.ranges())
+        self.first = self.first_frame(Bytes(b.take(len(b.data) - b.at)))
+        fit = FITS[flags >> 1]
+        places = [v[:3] for v in self.first]
+        self.near = [spatial_weights(own, ring, places, fit) for own, ring in zip(places, levels["rings"])]
+
+    def ranges(self):
+        starts = self.levels["starts"]
+        return list(zip(starts, starts[1:]))
+
+    def add(self, p, q, step):
+        return [wrap(p[k] + q[k] * step, self.width) for k in range(3)] + [magnitude(q)]
+
+    def first_frame(self, b):
+        residuals_ = Residuals(b.get("B"), b, self.blocks, self.part)
+        out = []
+        for start, end in self.ranges():
+            for at in range(start, end, 16):
+                count, contexts = min(16, end - at), []
+                rings = self.levels["rings"][at : at + count]
+                for ring in rings:
+                    four = (ring * 4)[:4]
+                    contexts.append((near_class(sum(out[n][3] for n in four)) if ring else 19) * 5)
+                for v, q in enumerate(residuals_.block(count, at - start, contexts)):
+                    ring = rings[v]
+                    if ring:
+                        n = len(ring)
+                        p = [(2 * sum(out[r][k] for r in ring) + n) // (2 * n) for k in range(3)]
+                    else:
+                        p = out[-1][:3] if out else [0] * 3
+                    out.append(self.add(p, q, self.steps[0]))
+        residuals_.end()
+        return out
+
+    def unit_frames(self, data, schedule, frames, find):
+        """The frames of a unit; `find` gives frames of other units."""
+        kind, rest = data[0], Bits(data[1:])
+        levels = len(self.ranges())
+        heads = [self.head(rest, len(schedule.references(f)), levels) for f in frames]
+        b = Bytes(data[1 + rest.bytes_used() :])
+        residuals_ = Residuals(kind, b, self.blocks * len(frames), self.part)
+        out = {f: [None] * len(self.first) for f in frames}
+        inn = {f: [None] * len(self.first) for f in frames}
+        known = {f: {r: out[r] if r in out else find(r) for r in schedule.references(f)} for f in frames}
+        for level, (start, end) in enumerate(self.ranges()):
+            for at in range(start, end, 16):
+                vertices = range(at, min(at + 16, end))
+                for f, (coefficients, rhos) in zip(frames, heads):
+                    self.block(level, start, vertices, residuals_, inn[f], out[f], list(known[f].values()),
+                               coefficients, rhos[level], 1 + schedule.depths[f])
+        residuals_.end()
+        return out
+
+    def head(self, bits, references, levels):
+        coefficients = []
+        for _ in range(1, references):
+            zeros = 0
+            while not bits.take(1):
+                zeros += 1
+                need(zeros <= 12, "a coefficient")
+            value = ((1 << zeros) - 1 << 4) + bits.take(zeros + 4)
+            coefficients.append(unzigzag(value))
+        rhos, rho = [0], 4
+        for _ in range(1, levels):
+            if not bits.take(1):
+                rho = bits.take(3)
+                need(rho <= 4, "a part")
+            rhos.append(rho)
+        return [256 - sum(coefficients)] + coefficients, rhos
+
+    def block(self, level, start, vertices, residuals_, inn, out, references, coefficients, rho, layer):
+        contexts, predicted = [], []
+        for v in vertices:
+            past = max(r[v][3] for r in references[:2])
+            p, total = [0] * 3, 4 * past
+            if level > 0:
+                ring, weights_ = self.near[v]
+                p = []
+                for k in range(3):
+                    s = sum(w * inn[n][k] for n, w in zip(ring, weights_))
+                    p.append(wrap(((s >> 6) * 4 * rho + 512) >> 10, self.width))
+                total = sum(inn[n][3] for n in (ring + ring[:1] * 4)[:4])
+            predicted.append(p)
+            contexts.append((layer * 20 + near_class(total)) * 5 + past_class(past))
+        qs = residuals_.block(len(vertices), vertices[0] - start, contexts)
+        for v, p, q in zip(vertices, predicted, qs):
+            inn[v] = self.add(p, q, self.steps[layer])
+            t = [(sum(c * r[v][k] for c, r in zip(coefficients, references)) + 128) >> 8 for k in range(3)]
+            out[v] = [wrap(t[k] + inn[v][k], self.width) for k in range(3)] + [inn[v][3]]
+
+    def values(self, frame, places):
+        """Three numbers for each vertex."""
+        position = lambda c: [f32(f32(f32(x) * self.unit) + m) for x, m in zip(c, self.centre)]
+        return [position(frame[place]) for place in places]
+
+
+# Predicted normals: f32, rounded after each operation
+
+def F(x):
+    return ctypes.c_float(x).value
+
+
+def minus(a, b):
+    return [F(x - y) for x, y in zip(a, b)]
+
+
+def dot(a, b):
+    return F(F(F(a[0] * b[0]) + F(a[1] * b[1])) + F(a[2] * b[2]))
+
+
+def cross(a, b):
+    return [F(F(a[i] * b[j]) - F(a[j] * b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+
+
+def scaled(v, f):
+    return [F(x * f) for x in v]
+
+
+def plus(a, b):
+    return [F(x + y) for x, y in zip(a, b)]
+
+
+def inverse_length(square):
+    return F(1 / F(math.sqrt(square))) if F(1e-30) < square < F(1e30) else 0.0
+
+
+def unit(v):
+    scale = inverse_length(dot(v, v))
+    return scaled(v, scale) if scale > 0 else None
+
+
+def flat(v, n):
+    """The direction of what v has at right angles to n."""
+    v = unit(v)
+    if v is None:
+        return None
+    rest = minus(v, scaled(n, dot(v, n)))
+    return unit(rest) if dot(rest, rest) > F(1e-8) else None
+
+
+def polynomial(x, coefficients):
+    out = F(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        out = F(F(c) + F(x * out))
+    return out
+
+
+PI = F(math.pi)
+TAU = F(2 * math.pi)
+
+
+def arc_cosine(x):
+    a = min(abs(x), 1.0)
+    root = F(math.sqrt(F(1 - a)))
+    arc = F(root * polynomial(a, [1.5707288, -0.2121144, 0.074261, -0.0187293]))
+    return F(PI - arc) if x < 0 else arc
+
+
+def turn(angle):
+    """Cosine and sine."""
+    x = max(-F(PI / 2), min(F(PI / 2), F(angle * 0.5)))
+    y = F(x * x)
+    c = polynomial(y, [1.0, -0.5, 4.1666668e-2, -1.3888889e-3, 2.4801587e-5, -2.755732e-7])
+    s = F(x * polynomial(y, [1.0, -1.6666667e-1, 8.333333e-3, -1.984127e-4, 2.7557319e-6, -2.50521e-8]))
+    scale = F(1 / F(F(c * c) + F(s * s)))
+    return F(F(F(c * c) - F(s * s)) * scale), F(F(2 * F(c * s)) * scale)
+
+
+class Chances:
+    """The adaptive coder of predicted normals."""
+
+    def __init__(self, data):
+        self.data, self.at, self.range, self.code = data, 0, 2**32 - 1, 0
+        for _ in range(4):
+            self.pull()
+
+    def pull(self):
+        byte = self.data[self.at] if self.at < len(self.data) else 0
+        self.code, self.at = (self.code << 8 | byte) & 0xFFFFFFFF, self.at + 1
+
+    def bit(self, chance):
+        fast, slow = chance
+        bound = (self.range >> 15) * max(1, min(32767, (fast + slow) >> 2))
+        one = self.code >= bound
+        if one:
+            self.code, self.range = self.code - bound, self.range - bound
+        else:
+            self.range = bound
+        goal = 0 if one else 65535
+        chance[:] = [fast + (goal - fast >> 4), slow + (goal - slow >> 7)]
+        while self.range < 1 << 24:
+            self.range <<= 8
+            self.pull()
+        return int(one)
+
+    def plain(self, count):
+        return sum(self.bit([32768, 32768]) << k for k in range(count))
+
+    def end(self):
+        need(self.at >= len(self.data), "bytes left over")
+
+    def number(self, zero, longer):
+        if not self.bit(zero):
+            return 0
+        negative, length = self.plain(1), 0
+        while length < 15 and self.bit(longer[length]):
+            length += 1
+        size = 1 << length | self.plain(length)
+        return wrap(-size if negative else size, 16)
+
+
+def even(*shape):
+    """Nested lists of chances that know nothing."""
+    return [even(*shape[1:]) for _ in range(shape[0])] if shape else [32768, 32768]
+
+
+def flatten(chances):
+    return [chances] if isinstance(chances[0], int) else [c for part in chances for c in flatten(part)]
+
+
+def joined_classes(bits, candidates_of, count):
+    """A partition: each item joins one of its candidates or begins a class."""
+    chances, joined, sizes, out = even(6, 3, 2), 0, [], []
+    for item in range(count):
+        before, joined = joined, 0
+        for i, c in enumerate(candidates_of(item, out)[:6]):
+            if not bits.bit(chances[i][min(sizes[c], 3) - 1][before]):
+                joined = 1
+                sizes[c] += 1
+                out.append(c)
+                break
+        if not joined:
+            out.append(len(sizes))
+            sizes.append(1)
+    return out
+
+
+def faces(bits, triangles):
+    last = {}
+
+    def candidates(t, out):
+        a, b, c = triangles[t]
+        edges = [tuple(sorted(e)) for e in ((a, b), (b, c), (c, a))]
+        found = [out[last[e]] for e in edges if e in last]
+        last.update((e, t) for e in edges)
+        return list(dict.fromkeys(found))
+
+    return joined_classes(bits, candidates, len(triangles))
+
+
+def polygons(triangles, face_of):
+    runs, out = {}, []
+    for t, f in enumerate(face_of):
+        runs.setdefault(f, []).append(t)
+    for run in sorted(runs.values()):
+        rim = rim_of([triangles[t] for t in run]) if len(run) > 1 else None
+        out += [rim] if rim else [list(triangles[t]) for t in run]
+    return out
+
+
+def rim_of(triangles):
+    edges = [e for a, b, c in triangles for e in ((a, b), (b, c), (c, a))]
+    there = set(edges)
+    rim = sorted(e for e in edges if (e[1], e[0]) not in there)
+    next_ = dict(rim)
+    if len(rim) != len(triangles) + 2 or len(next_) != len(rim):
+        return None
+    first = edges[0][0] if edges[0][0] in next_ else rim[0][0]
+    out, at = [first], next_[first]
+    while at != first and at in next_ and len(out) < len(rim):
+        out.append(at)
+        at = next_[at]
+    return out if at == first and len(out) == len(rim) else None
+
+
+def earlier_of(polygons_, point):
+    """For each vertex the vertices before it that touch it, in order."""
+    beside, last, same = [[] for _ in point], {}, []
+    for v, p in enumerate(point):
+        same.append(last.get(p))
+        last[p] = v
+    for polygon in polygons_:
+        n = len(polygon)
+        ahead = [1, n - 1, 2][: 3 if n == 4 else 2]
+        for i, v in enumerate(polygon):
+            beside[v] = (beside[v] + [polygon[(i + a) % n] for a in ahead])[:8]
+    out = []
+    for v in range(len(point)):
+        list_, at = [], v
+        for _ in range(4):
+            at = same[at]
+            if at is None:
+                break
+            list_.append(at)
+        out.append(list_ + [w for w in beside[v] if w < v])
+    return out
+
+
+class Predicted:
+    """Normals, or normals and tangents, as corrections of what the decoded points say."""
+
+    def __init__(self, data, triangles, point, uvs):
+        b = Bytes(data)
+        flags, self.step, self.turn_step = b.get("Bff")
+        need(flags < 8, "flags")
+        bits = Chances(data[9:])
+        self.triangles, self.point, self.uvs = triangles, point, uvs
+        self.tangents, self.negated = flags & 1, flags & 4
+        face_of = faces(bits, triangles) if flags & 2 else range(len(triangles))
+        self.polygons = polygons(triangles, face_of)
+        earlier = earlier_of(self.polygons, point)
+        self.group = joined_classes(
+            bits, lambda v, out: list(dict.fromkeys(out[w] for w in earlier[v])), len(point))
+        self.groups = max(self.group, default=-1) + 1
+        if self.tangents:
+            self.signs = self.read_signs(bits)
+            self.find_corners()
+        vertices = len(point) if self.tangents else 0
+        self.near_groups = [[] for _ in range(self.groups)]
+        self.near_vertices, self.mates = [[] for _ in range(vertices)], [None] * vertices
+        for v in range(len(point)):
+            for w in earlier[v]:
+                a, c = self.group[v], self.group[w]
+                near = self.near_groups[max(a, c)]
+                if a != c and min(a, c) not in near and len(near) < 3:
+                    near.append(min(a, c))
+                if vertices:
+                    if w not in self.near_vertices[v] and len(self.near_vertices[v]) < 2:
+                        self.near_vertices[v].append(w)
+                    if a == c and self.mates[v] is None:
+                        self.mates[v] = w
+        self.read_bases(bits, vertices)
+        self.start = dict(normal=even(4, 3, 3), turn=even(4, 4, 3), states=(even(3), even(16)), turns=(even(3), even(16)))
+        used = even()
+        for chance in self.chances_of(self.start):
+            if bits.bit(used):
+                code = bits.plain(8)
+                one = (16 + (code & 15) << (code >> 4)) >> 4
+                chance[:] = [65536 - max(1, min(65535, one))] * 2
+        bits.end()
+        self.anchors = {}
+        for v, g in enumerate(self.group):
+            self.anchors[g] = [point[v]] * 2
+        for polygon in self.polygons:
+            for i, v in enumerate(polygon):
+                anchor, other = self.anchors[self.group[v]], point[polygon[(i + 1) % len(polygon)]]
+                if anchor[0] == anchor[1] and point[v] != other:
+                    self.anchors[self.group[v]] = [point[v], other]
+
+    @staticmethod
+    def chances_of(c):
+        return flatten(c["normal"]) + flatten(c["turn"]) + [
+            x for name in ("states", "turns") for part_ in c[name] for x in part_]
+
+    def read_signs(self, bits):
+        own = [0.0] * len(self.point)
+        for t in self.triangles:
+            p, a, b = (self.uvs[v] for v in t)
+            left = F(F(a[0] - p[0]) * F(b[1] - p[1]))
+            area = F(left - F(F(a[1] - p[1]) * F(b[0] - p[0])))
+            for v in t:
+                if own[v] == 0 and area != 0:
+                    own[v] = -1.0 if area < 0 else 1.0
+        chance, before, out = even(2), 0, []
+        for sign in own:
+            sign = -1.0 if sign < 0 else 1.0
+            before = bits.bit(chance[before])
+            out.append(-sign if before else sign)
+        return out
+
+    def find_corners(self):
+        """Corners by class of tangents, with what the uvs say there."""
+        classes, self.class_of, self.corners, self.class_group = {}, [], [], []
+        for v in range(len(self.point)):
+            key = (self.point[v], self.group[v], tuple(x + 0.0 for x in self.uvs[v]), self.signs[v])
+            if key not in classes:
+                classes[key] = len(classes)
+                self.corners.append([])
+                self.class_group.append(self.group[v])
+            self.class_of.append(classes[key])
+        for t in self.triangles:
+            for k in range(3):
+                v, after, before = t[k], t[(k + 1) % 3], t[(k + 2) % 3]
+                p, a, b = (self.uvs[w] for w in (v, after, before))
+                ua, va, ub, vb = F(a[0] - p[0]), F(a[1] - p[1]), F(b[0] - p[0]), F(b[1] - p[1])
+                area = F(F(ua * vb) - F(va * ub))
+                sign = self.signs[v]
+                slope = (F(vb * sign), F(va * sign)) if area * sign > 0 and abs(area) < math.inf else (0.0, 0.0)
+                self.corners[self.class_of[v]].append((self.point[v], self.point[after], self.point[before], slope))
+
+    def read_bases(self, bits, vertices):
+        known, moved = even(3, 3), even(2, 4)
+        numbers = [(even(3), even(16)), (even(3), even(16))]
+        self.classes, self.base, before = [], [], 0
+        for i in range(self.groups + vertices):
+            kind, class_ = int(i >= self.groups), 0
+            while class_ < 3 and bits.bit(known[min(before, 2)][class_]):
+                class_ += 1
+            self.classes.append(class_)
+            before = class_
+            mate = self.mates[i - self.groups] if kind else None
+            expected = 0 if mate is None else self.base[2 * self.groups + mate]
+            any_ = bits.bit(moved[kind][class_])
+            for _ in range(1 if kind else 2):
+                zero, longer = numbers[kind]
+                off = bits.number(zero[kind], longer) if any_ else 0
+                self.base.append(wrap(expected + off, 16))
+
+    def unit_states(self, data, frames, references):
+        """The states of the frames of a unit."""
+        import copy
+        bits, c, done = Chances(data), copy.deepcopy(self.start), list(references)
+        for _ in range(frames):
+            number = bits.plain(len(done).bit_length())
+            need(number <= len(done), "a reference")
+            done.append(self.states(bits, c, done[number - 1] if number else None))
+        bits.end()
+        return done[len(references):]
+
+    def states(self, bits, c, from_):
+        old, out, n = from_ or self.base, [], 2 * self.groups
+        past = lambda moved: int(moved) if from_ else 2
+        at = lambda list_, g: list_[2 * g : 2 * g + 2]
+        for g in range(self.groups):
+            count = min(2, sum(at(out, h) != at(old, h) for h in self.near_groups[g]))
+            state = at(old, g)
+            if bits.bit(c["normal"][self.classes[g]][count][past(at(old, g) != at(self.base, g))]):
+                zero, longer = c["states"]
+                x = bits.number(zero[0], longer)
+                y = bits.number(zero[1 + (x == 0)], longer)
+                state = [wrap(state[0] + 3 * x, 16), wrap(state[1] + 3 * y, 16)]
+            out += state
+        for v, near in enumerate(self.near_vertices):
+            g = self.group[v]
+            count = sum(out[n + w] != old[n + w] for w in near) + (at(out, g) != at(old, g))
+            expected = old[n + v]
+            if self.mates[v] is not None:
+                expected = wrap(expected + out[n + self.mates[v]] - old[n + self.mates[v]], 16)
+            if bits.bit(c["turn"][self.classes[self.groups + v]][count][past(old[n + v] != self.base[n + v])]):
+                zero, longer = c["turns"]
+                expected = wrap(expected + 3 * bits.number(zero[0], longer), 16)
+            out.append(expected)
+        return out
+
+    def frame_of(self, places, g, n):
+        own, other = self.anchors[g]
+        x = flat(minus(places[other], places[own]), n)
+        if x is None:
+            axis = [1.0, 0.0, 0.0] if abs(n[0]) < F(0.9) else [0.0, 1.0, 0.0]
+            x = flat(axis, n) or [1.0, 0.0, 0.0]
+        return x, cross(n, x)
+
+    def levels(self, places, states, record):
+        """Levels of all vertices, from points as vectors."""
+        sums = [[0.0] * 3 for _ in range(self.groups)]
+        by_size = lambda wanted: [p for p in self.polygons if (len(p) if len(p) < 5 else 5) == wanted]
+        for polygon in by_size(3) + by_size(4) + by_size(5):
+            self.add_polygon(polygon, places, sums)
+        normals = [unit(s) or [0.0, 0.0, 1.0] for s in sums]
+        if self.negated:
+            normals = [[-x for x in n] for n in normals]
+        for g, n in enumerate(normals):
+            x, y = (float(s) for s in states[2 * g : 2 * g + 2])
+            length = F(math.sqrt(F(F(x * x) + F(y * y))))
+            if length:
+                e1, e2 = self.frame_of(places, g, n)
+                c, s = turn(F(length * self.step))
+                x, y = F(x * F(s / length)), F(y * F(s / length))
+                normals[g] = plus(scaled(n, c), plus(scaled(e1, x), scaled(e2, y)))
+        if not self.tangents:
+            return list(zip(*(to_octahedral(normals[g], record["bits"]) for g in self.group)))
+        tangents = [self.tangent(k, normals[g], places) for k, g in enumerate(self.class_group)]
+        out = []
+        for v, g in enumerate(self.group):
+            t, n, turns = tangents[self.class_of[v]], normals[g], states[2 * self.groups + v]
+            if turns:
+                c, s = turn(F(turns * self.turn_step))
+                t = plus(scaled(t, c), scaled(cross(n, t), s))
+                t = scaled(t, inverse_length(dot(t, t)))
+            out.append(to_qtangent(n, t, self.signs[v], record["bits"]))
+        return list(zip(*out))
+
+    def add_polygon(self, polygon, places, sums):
+        p = [places[self.point[v]] for v in polygon]
+        count = len(p)
+        edges = [minus(p[(i + 1) % count], p[i]) for i in range(count)]
+        if count < 5:
+            normal, from_first = cross(edges[0], edges[1]), plus(edges[0], edges[1])
+            rest = edges[2 : count - 1]
+        else:
+            normal, from_first, rest = [0.0] * 3, [0.0] * 3, edges
+        for e in rest:
+            normal = plus(normal, cross(from_first, e))
+            from_first = plus(from_first, e)
+        normal = scaled(normal, inverse_length(dot(normal, normal)))
+        if count >= 5 and normal == [0.0] * 3:
+            return
+        for i, v in enumerate(polygon):
+            before, e = edges[i - 1], edges[i]
+            inverse = F(inverse_length(dot(before, before)) * inverse_length(dot(e, e)))
+            cosine = F(-dot(before, e) * inverse)
+            angle = arc_cosine(cosine)
+            if dot(cross(before, e), normal) < 0 and cosine < F(0.999):
+                angle = F(TAU - angle)
+            g = self.group[v]
+            sums[g] = plus(sums[g], scaled(normal, angle))
+
+    def tangent(self, class_, n, places):
+        total = [0.0] * 3
+        for own, after, before, (vb, va) in self.corners[class_]:
+            e, f = (minus(places[other], places[own]) for other in (after, before))
+            e, f = (minus(x, scaled(n, dot(x, n))) for x in (e, f))
+            g = minus(scaled(e, vb), scaled(f, va))
+            cosine = F(dot(e, f) * F(inverse_length(dot(e, e)) * inverse_length(dot(f, f))))
+            weight = F(arc_cosine(cosine) * inverse_length(dot(g, g)))
+            total = plus(total, scaled(g, weight))
+        return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]
+
+
+def to_octahedral(normal, bits):
+    """The nearest of the four levels around."""
+    half = 2 ** (bits - 1) - 1
+    length = math.sqrt(sum(x * x for x in normal))
+    n = [x / length for x in normal]
+    total = sum(map(abs, n))
+    x, y = n[0] / total, n[1] / total
+    if n[2] < 0:
+        x, y = math.copysign(1 - abs(y), x), math.copysign(1 - abs(x), y)
+    u, v = (max(0, min(2 * half - 1, math.floor((c + 1) * half))) for c in (x, y))
+    miss = lambda l: sum((a - b) ** 2 for a, b in zip(octahedral([c - half for c in l], half), n))
+    return min([(u, v), (u + 1, v), (u, v + 1), (u + 1, v + 1)], key=miss)
+
+
+def to_qtangent(normal, tangent, sign, bits):
+    half = 2 ** (bits - 1) - 1
+    inner = lambda a, b: sum(x * y for x, y in zip(a, b))
+    length = math.sqrt(inner(normal, normal))
+    n = [x / length for x in normal]
+    along = inner(n, tangent)
+    t = [x - y * along for x, y in zip(tangent, n)]
+    length = math.sqrt(inner(t, t))
+    t = [x / length for x in t]
+    b = [n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]]
+    trace = t[0] + b[1] + n[2]
+    if trace > 0:
+        q = [b[2] - n[1], n[0] - t[2], t[1] - b[0], 1 + trace]
+    elif t[0] >= b[1] and t[0] >= n[2]:
+        q = [1 + t[0] - b[1] - n[2], t[1] + b[0], n[0] + t[2], b[2] - n[1]]
+    elif b[1] >= n[2]:
+        q = [t[1] + b[0], 1 + b[1] - t[0] - n[2], b[2] + n[1], n[0] - t[2]]
+    else:
+        q = [n[0] + t[2], b[2] + n[1], 1 + n[2] - t[0] - b[1], t[1] - b[0]]
+    length = math.sqrt(inner(q, q)) * (-1 if q[3] < 0 else 1)
+    levels = [math.floor(abs(x / length * half) + 0.5) * (1 if x / length >= 0 else -1) for x in q]
+    levels[3] = max(levels[3], 1)
+    return [l * (-1 if sign < 0 else 1) + half for l in levels]
+
+
 # Files
 
 class Reel:
@@ -541,9 +1555,15 @@ class Reel:
         chunks = self.container["chunks"]
         (only,) = [i for i, c in enumerate(chunks) if c["kind"] == 1]
         self.frames = [c for c in chunks if c["kind"] in (5, 6)]
-        need(len(self.frames) == len(self.container["times"]), "another number of frames than of times")
-        need(not self.frames or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
         self.description = description(self.chunk(only))
+        count, self.schedule = len(self.container["times"]), None
+        if self.description["restart"]:
+            self.schedule = Schedule(count, self.description["restart"])
+            self.units = self.schedule.units()
+            count = len(self.units)
+        need(len(self.frames) == count, "another number of units than frames need")
+        ends = self.schedule is None and self.frames
+        need(not ends or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
         self.static = [None if m["method"] == 4 else self.static_data(m) for m in self.description["meshes"]]
         self.decoded = {}
 
@@ -561,14 +1581,124 @@ class Reel:
         index = indices(b, m["indices"], m["vertices"]) if b.data else []
         b.end()
         b = self.located(m["values"])
+        point = list(range(m["vertices"]))
+        if any(s["coding"] == 1 for s in m["streams"]):
+            next_, point = 0, []
+            for _ in range(m["vertices"]):
+                back = b.varint()
+                need(back <= next_, "a point that is not there")
+                point.append(next_ - back)
+                next_ += back == 0
+            need(next_ == m["points"], "another number of points")
         table_ = table(b, index, m["vertices"]) if m["has_table"] else None
-        streams = [stream(b, s, m["vertices"], table_) for s in m["streams"]]
+        triangles = list(zip(index[::3], index[1::3], index[2::3]))
+        streams, cells, predicted, domains = [], {}, {}, {}
+        for i, s in enumerate(m["streams"]):
+            if s["coding"] == 1:
+                of_points = s["semantic"] == 0
+                if of_points not in domains:
+                    corners = [tuple(point[v] for v in t) for t in triangles] if of_points else triangles
+                    levels = hierarchy(m["points"] if of_points else m["vertices"], corners)
+                    place = {p: new for new, p in enumerate(levels["order"])}
+                    domains[of_points] = levels, [place[point[v] if of_points else v] for v in range(m["vertices"])]
+                levels, places = domains[of_points]
+                parts = [Cells(b.take(b.varint()), levels) for _ in range(2 if s["semantic"] == 4 else 1)]
+                cells[i] = parts, places
+                streams.append([part_.first for part_ in parts])
+            elif s["coding"] == 2:
+                predicted[i] = b.take(b.varint())
+                streams.append(None)
+            else:
+                streams.append(stream(b, s, m["vertices"], table_))
         b.end()
-        return dict(indices=index, table=table_, streams=streams)
+        for i, data in predicted.items():
+            uvs = []
+            if m["streams"][i]["semantic"] == 2:
+                is_first = lambda s: s["semantic"] == 3 and s["set"] == 0 and not s["animated"]
+                (at,) = [k for k, s in enumerate(m["streams"]) if is_first(s)]
+                uvs = decode_values(m["streams"][at], streams[at])
+            predicted[i] = Predicted(data, triangles, cells[0][1], uvs)
+            streams[i] = self.predicted_levels(
+                predicted[i], m["streams"][i], cells[0][0][0], cells[0][0][0].first, predicted[i].base)
+        return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
+
+    @staticmethod
+    def predicted_levels(predicted, record, part_, frame, states):
+        scale = 1.0 if part_.width == 16 else 1 / 65536
+        return predicted.levels([[x * scale for x in v[:3]] for v in frame], states, record)
+
+    def layered_frame(self, i):
+        """A frame of a layered file, with all frames of its unit."""
+        for n, (kind, number, frames) in enumerate(self.units):
+            if i not in frames:
+                continue
+            for needed in self.schedule.needs(frames):
+                # What a key would take from the first frame is in the static data.
+                if needed not in self.decoded and not (kind == "key" and needed == 0):
+                    self.layered_frame(needed)
+            self.read_unit(part(self.data, self.frames[n]), kind, number, frames)
+            return
+
+    def read_unit(self, content, kind, number, frames):
+        b, d, schedule = Bytes(content), self.description, self.schedule
+        new = {f: dict(shown=[], transforms=[], meshes=[dict() for _ in d["meshes"]]) for f in frames}
+        find = lambda f: new.get(f) or self.decoded[f]
+        hidden = sum(n["visibility"] == 2 for n in d["nodes"])
+        animated = sum(n["animated"] for n in d["nodes"])
+        near = {}
+        for f in frames:
+            # A key does not count frame 0.
+            references = [r for r in schedule.references(f) if r > 0 or kind != "key"]
+            near[f] = references[:1] * 3 + (references[1:2] or references[:1])
+            bits = b.take((hidden + 7) // 8)
+            new[f]["shown"] = [bits[k // 8] >> k % 8 & 1 == 1 for k in range(hidden)]
+            if animated:
+                new[f]["transforms"] = transforms(b, animated, near[f] and find(near[f][0])["transforms"])
+        for k, (m, static) in enumerate(zip(d["meshes"], self.static)):
+            if m["method"] == 4:
+                for f in frames:
+                    new[f]["meshes"][k] = self.fluid(b, m)
+                continue
+            for f in frames:
+                new[f]["meshes"][k] = dict(indices=static["indices"], streams=list(static["streams"]), states={})
+            for s, record in enumerate(m["streams"]):
+                if m["method"] != 1 or not record["animated"]:
+                    continue
+                content_of = lambda f: find(f)["meshes"][k]
+                if record["coding"] == 1:
+                    for f in frames:
+                        new[f]["meshes"][k]["streams"][s] = []
+                    for p, cells in enumerate(static["cells"][s][0]):
+                        first = lambda f: cells.first if f == 0 else content_of(f)["streams"][s][p]
+                        data = b.take(b.varint())
+                        done = {0: cells.first} if frames == [0] else cells.unit_frames(data, schedule, frames, first)
+                        for f in frames:
+                            new[f]["meshes"][k]["streams"][s].append(done[f])
+                elif record["coding"] == 2:
+                    predicted = static["predicted"][s]
+                    earlier = [content_of(f)["states"][s] for f in schedule.near(kind, number, frames)]
+                    states = predicted.unit_states(b.take(b.varint()), len(frames), earlier)
+                    for f, state in zip(frames, states):
+                        content_f = new[f]["meshes"][k]
+                        content_f["states"][s] = state
+                        content_f["streams"][s] = self.predicted_levels(
+                            predicted, record, static["cells"][0][0][0], content_f["streams"][0][0], state)
+                else:
+                    for f in frames:
+                        group = [content_of(r)["streams"][s] for r in near[f]] or None
+                        if group:
+                            group[1] = None
+                        new[f]["meshes"][k]["streams"][s] = stream(b, record, m["vertices"], static["table"],
+                                                                   static["streams"][s], group)
+        b.end()
+        self.decoded.update(new)
 
     def frame(self, i):
         """The content of a frame, with all frames that it needs."""
         if i in self.decoded:
+            return self.decoded[i]
+        if self.schedule:
+            self.layered_frame(i)
             return self.decoded[i]
         frames = self.frames
         near = None
@@ -624,8 +1754,15 @@ class Reel:
             visible = next(shown) if n["visibility"] == 2 else n["visibility"] == 0
             nodes.append(dict(path=n["path"], mesh=n["mesh"], world=world, visible=visible))
         meshes = []
-        for m, content in zip(d["meshes"], f["meshes"]):
-            streams = [decode_values(s, w) for s, w in zip(m["streams"], content["streams"])]
+        for m, static, content in zip(d["meshes"], self.static, f["meshes"]):
+            streams = []
+            for k, (s, w) in enumerate(zip(m["streams"], content["streams"])):
+                if s["coding"] == 1:
+                    parts, places = static["cells"][k]
+                    values = [part_.values(frame, places) for part_, frame in zip(parts, w)]
+                    streams.append([sum(v, [])[: COMPONENTS[s["semantic"]]] for v in zip(*values)])
+                else:
+                    streams.append(decode_values(s, w))
             names = [dict(semantic=s["semantic"], set=s["set"], values=v) for s, v in zip(m["streams"], streams)]
             meshes.append(dict(path=m["path"], indices=content["indices"], streams=names))
         time, bounds = self.container["times"][i], self.container["boxes"][i]
@@ -640,7 +1777,7 @@ def main():
         data = file.read()
     try:
         reel = Reel(data)
-        wanted = [int(n) for n in sys.argv[2:]] or range(len(reel.frames))
+        wanted = [int(n) for n in sys.argv[2:]] or range(len(reel.container["times"]))
         json.dump([reel.show(i) for i in wanted], sys.stdout)
     except Malformed as problem:
         sys.exit(f"{sys.argv[1]}: {problem}")
