@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::soft::decode::{Static, Width, decode_unit};
+use meshreel_codec::soft::decode::{Static, Width, decode_unit, scratch_len};
 use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::soft::lattice::Extent;
@@ -84,6 +84,7 @@ fn round_trip<W: Width>(
     let options = Options {
         effort: effort + 1,
         restart: 1 + effort % 4,
+        packed: effort & 1 == 1,
         ..Options::default()
     };
     let mut work = Work::<W>::default();
@@ -115,7 +116,7 @@ fn round_trip<W: Width>(
             .for_each(|(frame, decoded)| frames[frame as usize] = decoded);
         units.extend([(Unit::Inner(group), inner), (Unit::Last(group), last)]);
     }
-    let mut scratch = vec![[W::default(); 4]; points];
+    let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     for (unit, bytes) in units {
         let list = schedule.frames_of(unit);
         let mut out = vec![vec![[W::default(); 4]; points]; list.len()];
@@ -154,7 +155,7 @@ fn hostile<W: Width>(coded: &Static, schedule: &Schedule, unit: Unit, bytes: &[u
     let frame = vec![[W::default(); 4]; points];
     let mut out = vec![frame.clone(); schedule.frames_of(unit).len()];
     let mut slices: Vec<&mut [[W; 4]]> = out.iter_mut().map(|o| &mut o[..]).collect();
-    let mut scratch = frame.clone();
+    let mut scratch = vec![[W::default(); 4]; scratch_len(points)];
     let find = |_: u32| Some(&frame[..]);
     let _ = decode_unit(
         coded,

@@ -1,0 +1,142 @@
+//! Units of the soft codec with so many points that all kernels take part, damaged anywhere: every kernel gives what the
+//! scalar decoder gives, the same refusal too.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use meshreel_codec::Corrupt;
+use meshreel_codec::isa::Isa;
+use meshreel_codec::soft::decode::{Static, Vector, decode_unit_with, scratch_len};
+use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use std::sync::OnceLock;
+
+/// A waving grid of so many points on a side.
+const SIDE: u32 = 34;
+const FRAMES: u32 = 20;
+
+struct Wave;
+
+impl Source for Wave {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        for (p, out) in out.iter_mut().enumerate() {
+            let (x, y) = ((p as u32 % SIDE) as f32, (p as u32 / SIDE) as f32);
+            let t = frame as f32 * 0.3;
+            let rough = ((p * 7919 + frame as usize * 104_729) % 97) as f32 * 3e-4;
+            *out = [
+                x + rough,
+                y - rough,
+                (0.4 * x + t).sin() + (0.3 * y - t).cos() + rough,
+            ];
+        }
+    }
+}
+
+struct File {
+    coded: Static,
+    schedule: Schedule,
+    units: Vec<Vec<u8>>,
+    frames: Vec<Vec<Vector<i16>>>,
+}
+
+/// The same motion as tokens, few and many, and packed.
+fn files() -> &'static [File; 3] {
+    static FILES: OnceLock<[File; 3]> = OnceLock::new();
+    FILES.get_or_init(|| [(0.1, false), (0.003, false), (0.01, true)].map(|(r, p)| encode(r, p)))
+}
+
+fn encode(radius: f64, packed: bool) -> File {
+    let mut triangles = Vec::new();
+    for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
+        triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
+    }
+    let hierarchy = hierarchy::build(SIDE * SIDE, &triangles);
+    let far = SIDE as f32;
+    let extent = Extent {
+        low: [-1.0, -1.0, -3.0],
+        high: [far, far, 3.0],
+        radius,
+        axes: 3,
+    };
+    let options = Options {
+        effort: 1,
+        packed,
+        ..Options::default()
+    };
+    let mut work = Work::<i16>::default();
+    let encoder =
+        Encoder::new(hierarchy.clone(), FRAMES, extent, options, &Wave, &mut work).unwrap();
+    let schedule = *encoder.schedule();
+    let mut units = vec![Vec::new(); schedule.units() as usize];
+    let mut frames = vec![Vec::new(); FRAMES as usize];
+    for segment in 0..schedule.segments() {
+        let mut each = |key: u32, bytes: Vec<u8>, frame: &[Vector<i16>]| {
+            units[schedule.number(Unit::Key(key)) as usize] = bytes;
+            frames[schedule.key_frame(key) as usize] = frame.to_vec();
+        };
+        encoder.segment(segment, &mut work, &mut each).unwrap();
+    }
+    for group in 0..schedule.groups() {
+        let mut seen = Vec::new();
+        let key = |frame: u32| &frames[frame as usize][..];
+        let mut watch = |frame: u32, _: &[[f32; 3]], decoded: &[Vector<i16>]| {
+            seen.push((frame, decoded.to_vec()));
+        };
+        let [inner, last] = encoder.group(group, &key, &mut work, &mut watch).unwrap();
+        units[schedule.number(Unit::Inner(group)) as usize] = inner;
+        units[schedule.number(Unit::Last(group)) as usize] = last;
+        seen.into_iter().for_each(|(f, d)| frames[f as usize] = d);
+    }
+    File {
+        coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(),
+        schedule,
+        units,
+        frames,
+    }
+}
+
+fn decode(
+    file: &File,
+    isa: Isa,
+    unit: Unit,
+    bytes: &[u8],
+) -> Result<Vec<Vec<Vector<i16>>>, Corrupt> {
+    let points = file.coded.points();
+    let mut out = vec![vec![[7; 4]; points]; file.schedule.frames_of(unit).len()];
+    let mut slices: Vec<&mut [Vector<i16>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+    let mut scratch = vec![[9; 4]; scratch_len(points)];
+    let find = |frame: u32| file.frames.get(frame as usize).map(|f| &f[..]);
+    let (coded, schedule) = (&file.coded, &file.schedule);
+    decode_unit_with(
+        isa,
+        coded,
+        schedule,
+        unit,
+        bytes,
+        &find,
+        &mut slices,
+        &mut scratch,
+    )?;
+    Ok(out)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [which, unit, cut, rest @ ..] = data else {
+        return;
+    };
+    let file = &files()[usize::from(which % 3)];
+    let unit = file.schedule.unit(u32::from(*unit) % file.schedule.units());
+    let mut bytes = file.units[file.schedule.number(unit) as usize].clone();
+    // Changed bytes, mostly near the start; then a shorter unit.
+    for change in rest.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= change[2];
+        }
+    }
+    bytes.truncate(bytes.len() - usize::from(*cut).min(bytes.len()) * (usize::from(*which) / 128));
+    let mut all = Isa::all().map(|isa| decode(file, isa, unit, &bytes));
+    let reference = all.next();
+    all.for_each(|other| assert!(Some(other) == reference, "a kernel differs"));
+});
