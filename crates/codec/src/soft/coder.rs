@@ -8,7 +8,7 @@ use super::lattice::{self, Choice, Grid, Lattice};
 use super::pack::{self, Packer};
 use super::rans::{self, Frequencies, LANES, Starts};
 use super::schedule::REFERENCES;
-use super::tables::{self, NEAR, PAST, Tables};
+use super::tables::{self, LAYERS, NEAR, PAST, Tables};
 use super::token::{self, BitWriter, ESCAPE, RAW_BITS, TOKENS};
 use crate::bytes::put_varint;
 use std::ops::Range;
@@ -23,6 +23,8 @@ pub struct Setting<'a> {
     pub share: f64,
     pub hierarchy: &'a Hierarchy,
     pub neighbours: &'a [[u32; 4]],
+    /// Vertices of a level by which its ρ is chosen.
+    pub rho_sample: usize,
     pub weights: &'a [[i16; 4]],
 }
 
@@ -148,8 +150,10 @@ pub struct Job<'a, W> {
     pub target: &'a Target,
 }
 
-/// Tuning: vertices of a level by which its ρ is chosen, and the bits that a change must save.
-const RHO_SAMPLE: usize = 400;
+/// Tuning: what errors are worth in keys and in the deepest frames.
+const KEY_WORTH: f32 = 1.6;
+const LAST_WORTH: f32 = 0.55;
+/// Tuning: the bits that a change of ρ must save.
 const RHO_CHANGE: f32 = 6.0;
 
 impl Setting<'_> {
@@ -304,7 +308,7 @@ impl Setting<'_> {
         temporal: &[Vector<W>],
         innovation: &[Vector<W>],
     ) -> u8 {
-        let stride = level.len().div_ceil(RHO_SAMPLE).max(1);
+        let stride = level.len().div_ceil(self.rho_sample).max(1);
         let ball = self.ball::<W>();
         let inverse = 1.0 / (ball * ball);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
@@ -362,6 +366,12 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
     }
 }
 
+/// What errors in a layer are worth, as a part of the setting's: more where others refer to it.
+fn worth_of(layer: usize) -> f32 {
+    let depth = layer.saturating_sub(1) as f32 / (LAYERS - 2) as f32;
+    KEY_WORTH + depth * (LAST_WORTH - KEY_WORTH)
+}
+
 #[inline(always)]
 fn square(v: [f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
@@ -396,7 +406,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             scale: 1.0 / (1u32 << fraction::<W>()) as f32,
             radius: setting.radius * setting.radius,
             coding,
-            worth: setting.choice.worth,
+            worth: setting.choice.worth * worth_of(layer),
             width: std::marker::PhantomData,
         }
     }

@@ -18,6 +18,7 @@ use super::tables::{Counts, LAYERS};
 use super::temporal::{self, Detail, Sample, Scale};
 use super::weights::{self, FITS};
 use crate::bytes::put_varint;
+use std::ops::Range;
 
 /// Where frames come from.
 pub trait Source: Sync {
@@ -125,6 +126,8 @@ pub struct Encoder<'a, W> {
 // Tuning.
 /// Vertices by which temporal weights are fitted, by effort.
 const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 8192];
+/// Vertices of a level by which its ρ is chosen.
+const RHO_SAMPLE: [usize; 9] = [64, 64, 96, 128, 160, 256, 400, 600, 1000];
 const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 8];
 
 /// Gets a key, its unit and its decoded frame.
@@ -233,6 +236,7 @@ impl Common<'_> {
             share: self.extent.share(),
             hierarchy: &self.hierarchy,
             neighbours: &model.neighbours,
+            rho_sample: RHO_SAMPLE[self.effort()],
             weights: &model.weights,
         }
     }
@@ -295,6 +299,7 @@ impl Common<'_> {
         let details: Vec<&Detail> = details[..list.len()].iter().collect();
         let scale = Scale {
             ball: self.setting(model).ball::<W>(),
+            noise: NOISE,
         };
         let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
         let smooth = temporal::lagrange(f64::from(frame), &times);
@@ -321,7 +326,7 @@ impl Common<'_> {
         &self,
         model: &Model<W>,
         coding: Option<&Coding>,
-        keys: std::ops::Range<u32>,
+        keys: Range<u32>,
         work: &mut Work<W>,
         each: Each<W, Sink>,
     ) -> Coded {
@@ -404,14 +409,19 @@ enum Part {
 
 // Tuning, by effort.
 /// What all trials of settings may code, as a part of the file.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.4, 1.0, 2.5, 5.0, 12.0];
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.6, 1.6, 3.0, 5.0, 8.0];
 /// Least part of the groups that a trial codes.
 const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.1, 0.2, 0.3, 0.5];
 /// Part of the groups that are coded to learn the tables, and how often.
-const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0];
+const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.4, 0.7, 1.0, 1.0, 1.0, 1.0];
 const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 /// Frames by which the fit of spatial weights is chosen.
-const FIT_FRAMES: [u32; 9] = [2, 4, 4, 6, 8, 8, 12, 16, 24];
+const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
+/// What the simulations take the mean square of a corrected vertex' error for, as a part of the ball's; and for the fit of
+/// spatial weights the ball, as much is corrected that would not have to be.
+const NOISE: f32 = 2.0;
+const FIT_NOISE: f32 = 0.45;
+const FIT_BALL: f32 = 0.5;
 /// Of the states of a unit, on top of their information.
 const STATE_BITS: f64 = 200.0;
 
@@ -640,29 +650,29 @@ impl Common<'_> {
     /// From starts to what no move makes better.
     fn search<W: Cell>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
         let allowed = |c: &Choice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
-        let [mut low, mut high] = STARTS;
-        let fit = self.best_fit(low, work)?;
+        let fit = self.best_fit(STARTS[0].1, work)?;
         let frames = self.schedule.frames();
-        for start in [&mut low, &mut high] {
-            start.fit = fit;
+        let starts = STARTS.map(|(rates, start)| {
             // A frame 0 that is referred to for longer is worth more.
-            start.first *= (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
-        }
+            let long = (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
+            let first = (start.first * long).max(1.0);
+            (
+                rates,
+                Choice {
+                    fit,
+                    first,
+                    ..start
+                },
+            )
+        });
         // The first trial has no tables to weigh bits with.
-        self.attempt(low, search, work)?;
+        self.attempt(starts[0].1, search, work)?;
         let values = self.points() as f64 * f64::from(frames);
-        let many = |bits: f64| bits > HIGH_RATE * values;
-        let high_first = search.best.as_ref().is_none_or(|b| many(b.1.bits));
-        let near = match high_first && allowed(&high) {
-            true => [high, low],
-            false => [low, high],
-        };
-        for start in near {
-            if search.best.is_none() || search.left > 0.0 && allowed(&start) {
+        let rate = search.best.as_ref().map(|b| b.1.bits / values);
+        for (rates, start) in starts {
+            let fits = self.effort() > 5 || rate.is_none_or(|rate| rates.contains(&rate));
+            if allowed(&start) && fits && (search.best.is_none() || search.left > 0.0) {
                 self.attempt(start, search, work)?;
-            }
-            if self.effort() < 5 && search.best.is_some() {
-                break;
             }
         }
         let mut size = FIRST_MOVE;
@@ -718,18 +728,25 @@ impl Common<'_> {
             }
             let list = self.schedule.references(frame);
             let mut source = Vec::new();
-            for f in [frame, list[0], list[1]] {
+            for f in std::iter::once(frame).chain(list.iter().copied()) {
                 self.load(f, &model.grid, work)?;
                 source.push(work.target.fixed.clone());
             }
-            let times = [f64::from(list[0]), f64::from(list[1])];
-            let linear = temporal::rounded(temporal::lagrange(f64::from(frame), &times), 2);
+            let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
+            let smooth = temporal::lagrange(f64::from(frame), &times);
             for ((w, sample), cost) in fits.iter().zip(&mut costs) {
-                let [own, a, b, ..] = &mut work.details;
-                for (detail, source) in [&mut *own, &mut *a, &mut *b].into_iter().zip(&source) {
+                for (detail, source) in work.details.iter_mut().zip(&source) {
                     sample.source(source, scale, &w.neighbours, &w.weights, detail);
                 }
-                *cost += sample.cost(own, &[a, b], linear, Scale { ball });
+                let [own, references @ ..] = &work.details;
+                let references: Vec<&Detail> = references.iter().take(list.len()).collect();
+                let scale = Scale {
+                    ball: FIT_BALL * ball,
+                    noise: FIT_NOISE,
+                };
+                let fitted = sample.fit(own, &references, smooth, scale, 2);
+                let weights = temporal::rounded(fitted, list.len());
+                *cost += sample.cost(own, &references, weights, scale);
             }
         }
         let mut best = 0;
@@ -827,27 +844,42 @@ impl Common<'_> {
     }
 }
 
-/// Settings for few bits and for many.
-const STARTS: [Choice; 2] = [
-    Choice {
-        lattice: Lattice::Cubic,
-        first: 8.0,
-        key: 2.0,
-        last: 1.0,
-        worth: 4.0,
-        fit: 0,
-    },
-    Choice {
-        lattice: Lattice::Centred,
-        first: 4.0,
-        key: 1.0,
-        last: 1.15,
-        worth: 4.0,
-        fit: 0,
-    },
+/// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
+const STARTS: [(Range<f64>, Choice); 3] = [
+    (
+        0.0..2.2,
+        Choice {
+            lattice: Lattice::Centred,
+            first: 5.0,
+            key: 1.3,
+            last: 1.1,
+            worth: 9.0,
+            fit: 0,
+        },
+    ),
+    (
+        0.0..2.2,
+        Choice {
+            lattice: Lattice::Cubic,
+            first: 7.0,
+            key: 1.3,
+            last: 1.05,
+            worth: 10.0,
+            fit: 0,
+        },
+    ),
+    (
+        1.2..f64::MAX,
+        Choice {
+            lattice: Lattice::Centred,
+            first: 4.0,
+            key: 1.05,
+            last: 1.1,
+            worth: 4.0,
+            fit: 0,
+        },
+    ),
 ];
-/// Bits per vertex and frame that are many.
-const HIGH_RATE: f64 = 1.3;
 
 /// Number of [`moved`] settings.
 const MOVES: u32 = 10;
@@ -859,20 +891,20 @@ const LAST_MOVE: f32 = 1.05;
 fn moved(now: Choice, number: u32, size: f32) -> Choice {
     let mut next = now;
     match number {
-        0 => next.key = now.key * size,
-        1 => next.first = now.first * size * size,
-        2 => next.key = (now.key / size).max(1.0),
+        0 => next.first = now.first * size * size,
+        1 => next.worth = now.worth * size,
+        2 => next.key = now.key * size,
         3 => next.first = (now.first / (size * size)).max(1.0),
-        4 => {
+        4 => next.last = (now.last / size.sqrt()).max(1.0),
+        5 => next.key = (now.key / size).max(1.0),
+        6 => next.worth = now.worth / size,
+        7 => next.last = now.last * size.sqrt(),
+        8 => {
             next.lattice = match now.lattice {
                 Lattice::Cubic => Lattice::Centred,
                 Lattice::Centred => Lattice::Cubic,
             }
         }
-        5 => next.last = now.last * size.sqrt(),
-        6 => next.last = (now.last / size.sqrt()).max(1.0),
-        7 => next.worth = now.worth * size * size,
-        8 => next.worth = now.worth / (size * size),
         _ => {
             // Together, as they weigh against each other.
             next.key = now.key * size;

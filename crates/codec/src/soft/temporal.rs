@@ -114,6 +114,8 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
 pub struct Scale {
     /// Radius of the ball in which zero will do, in units.
     pub ball: f32,
+    /// Mean square of the error of a corrected vertex, as a part of the ball's.
+    pub noise: f32,
 }
 
 #[inline(always)]
@@ -158,14 +160,16 @@ impl Sample {
         for (i, t) in target.iter().enumerate() {
             let e = errors(t, references, i, w);
             let mut left = e[0];
+            let mut noise = 0.0;
             for n in 0..4 {
                 if square(e[n + 1]) > ball * self.squares[i][n] {
+                    noise += scale.noise * self.squares[i][n];
                     for k in 0..3 {
                         left[k] -= e[n + 1][k];
                     }
                 }
             }
-            let x = square(left) * inverse;
+            let x = square(left) * inverse + noise;
             // One logarithm for several factors.
             // Inside the ball there is next to nothing to pay.
             let inside = x.min(1.0);
@@ -306,7 +310,10 @@ mod tests {
             .collect();
         let r: Vec<&Detail> = r.iter().collect();
         let sample = Sample::new(0..200, &[[1024; 4]; 200]);
-        let scale = Scale { ball: 1.1 };
+        let scale = Scale {
+            ball: 1.1,
+            noise: 0.0,
+        };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");
