@@ -35,6 +35,7 @@ find_seeds ogawa '*.abc' testdata "$corpus/alembic"
 find_seeds hdf5 '*.abc' testdata "$corpus/alembic"
 find_seeds obj '*.obj' testdata "$corpus"
 find_seeds ply '*.ply' testdata "$corpus"
+find_seeds bvh '*.bvh' testdata "$corpus/characters"
 find_seeds pc2 '*.pc2' testdata "$corpus"
 find_seeds mdd '*.mdd' testdata "$corpus"
 find_seeds container '*.reel' testdata

@@ -4,6 +4,7 @@
 //! Conventions: seconds; metres or whatever [`Scene::unit`] says; right-handed; matrices act on column vectors
 //! (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
 
+pub mod clip;
 pub mod error;
 pub mod merge;
 pub mod model;
@@ -11,5 +12,6 @@ pub mod read;
 pub mod sample;
 pub mod write;
 
+pub use clip::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 pub use error::{Error, Remark};
 pub use model::*;

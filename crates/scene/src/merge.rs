@@ -53,6 +53,13 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
             nodes[number].instance_of = numbers.get(target).copied();
         }
         merged.meshes.extend(scene.meshes);
+        // Skeletons and clips have no paths that could meet: all are kept.
+        let first_skeleton = merged.skeletons.len();
+        merged.skeletons.extend(scene.skeletons);
+        merged.clips.extend(scene.clips.into_iter().map(|mut clip| {
+            clip.skeleton += first_skeleton;
+            clip
+        }));
     }
     refuse_circles(&nodes, &children)?;
     merged.nodes = in_tree_order(nodes, &children, &roots);

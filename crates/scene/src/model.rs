@@ -1,7 +1,7 @@
 //! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them when asked, so a file of any
 //! size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time samplings).
 
-use crate::Error;
+use crate::{Clip, Error, Skeleton};
 use glam::DMat4;
 use std::sync::Arc;
 
@@ -17,6 +17,10 @@ pub struct Scene {
     pub nodes: Vec<Node>,
     /// The meshes that nodes refer to.
     pub meshes: Vec<Mesh>,
+    /// Skeletons that clips move.
+    pub skeletons: Vec<Skeleton>,
+    /// Clips; unlike meshes these are held in memory.
+    pub clips: Vec<Clip>,
     /// The length unit the file names, if it does.
     pub unit: Option<Unit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).

@@ -1,6 +1,7 @@
 //! Readers: one file or folder per format. [`open`] tells the format from content and name.
 
 pub mod alembic;
+pub mod bvh;
 mod lines;
 mod mdd;
 mod number;
@@ -61,10 +62,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         )),
         Some(Format::Obj) => obj::open(path, options),
         Some(Format::Ply) => ply::open(path, options),
+        Some(Format::Bvh) => bvh::open(path, options),
         None => Err(Error::unsupported(
             path,
             "neither its content nor its name is that of a kind of file that can be read \
-             (.abc, .obj, .ply, or a quoted sequence like 'frame.####.obj')",
+             (.abc, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
         )),
     }
 }
@@ -75,6 +77,7 @@ enum Format {
     Hdf5,
     Obj,
     Ply,
+    Bvh,
 }
 
 /// By the first bytes where these are clear, else by name.
@@ -94,6 +97,8 @@ fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
         Some(Format::Obj)
     } else if is_named("ply") {
         Some(Format::Ply)
+    } else if is_named("bvh") {
+        Some(Format::Bvh)
     } else if is_named("abc") {
         let what = "does not begin as an Alembic archive does";
         return Err(Error::malformed(file.path(), what, "byte 0"));

@@ -1,6 +1,7 @@
 //! Writers, for taking a decoded file back to a content tool. Each writes to a temporary file first.
 
 pub mod alembic;
+pub mod bvh;
 mod corners;
 pub mod glb;
 pub mod obj;

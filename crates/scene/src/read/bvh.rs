@@ -1,0 +1,406 @@
+//! BVH, Biovision's motion capture text: a hierarchy with channels per joint, then one row of numbers per sample.
+//!
+//! ```text
+//! HIERARCHY
+//! ROOT hips { OFFSET x y z  CHANNELS n name…  JOINT … { … }  End Site { OFFSET x y z } }
+//! MOTION
+//! Frames: n
+//! Frame Time: seconds
+//! rows of numbers: all channels in the order of the hierarchy
+//! ```
+//!
+//! Rotations are in degrees and multiply in the order of their channels. A position channel replaces its axis of the
+//! offset. Lengths are taken as centimetres, which is what nearly all files hold. Several roots are read.
+
+use super::ReadOptions;
+use super::lines::{is_space, trim};
+use super::positioned::PositionedFile;
+use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
+use crate::{Error, Remark, Scene, Unit};
+use glam::{DQuat, DVec3};
+use std::path::Path;
+
+/// Largest file: all of it is held in memory.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// Opens a BVH file.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
+    let file = PositionedFile::open(path)?;
+    if file.length() > MAX_BYTES {
+        return Err(Error::limit(
+            path,
+            "bytes of a BVH file",
+            file.length(),
+            MAX_BYTES,
+        ));
+    }
+    let mut bytes = vec![0; file.length() as usize];
+    file.read_exact(0, &mut bytes)?;
+    parse(path, &bytes, options)
+}
+
+/// Reads the bytes of a file; `path` is for messages and names.
+pub fn parse(
+    path: &Path,
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<(Scene, Vec<Remark>), Error> {
+    let mut remarks = Vec::new();
+    let mut words = Words::new(path, bytes);
+    let nodes = hierarchy(&mut words)?;
+    let name = path
+        .file_stem()
+        .map_or("clip".into(), |stem| stem.to_string_lossy().into_owned());
+    let clip = motion(&mut words, &nodes, &name, options, &mut remarks)?;
+    let skeleton = Skeleton {
+        name,
+        joints: nodes.into_iter().map(|node| node.joint).collect(),
+    };
+    let scene = Scene {
+        unit: Some(Unit::Centimetre),
+        fps: Some(clip.fps),
+        format: "bvh",
+        skeletons: vec![skeleton],
+        clips: vec![clip],
+        ..Scene::default()
+    };
+    Ok((scene, remarks))
+}
+
+/// Words of the text, with the line for messages.
+struct Words<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn new(path: &'a Path, bytes: &'a [u8]) -> Words<'a> {
+        let start = if bytes.starts_with(b"\xEF\xBB\xBF") {
+            3
+        } else {
+            0
+        };
+        Words {
+            path,
+            bytes,
+            at: start,
+        }
+    }
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = &self.bytes[self.at..];
+        let gap = |b: &u8| is_space(*b) || *b == b'\n';
+        let start = rest.iter().position(|b| !gap(b))?;
+        let length = rest[start..].iter().position(gap);
+        let end = length.map_or(rest.len(), |length| start + length);
+        self.at += end;
+        Some(&rest[start..end])
+    }
+
+    /// What is left of the line.
+    fn line(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        self.at += end;
+        trim(&rest[..end])
+    }
+
+    fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Error> {
+        let newlines = self.bytes[..self.at]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count();
+        let line = format!("line {}", newlines + 1);
+        Err(Error::malformed(self.path, what, line))
+    }
+
+    fn expect(&mut self, keyword: &str) -> Result<(), Error> {
+        match self.next() {
+            Some(word) if word.eq_ignore_ascii_case(keyword.as_bytes()) => Ok(()),
+            Some(word) => self.wrong(format!("{} in place of {keyword}", shown(word))),
+            None => self.wrong(format!("the file ends before {keyword}")),
+        }
+    }
+
+    fn number(&mut self, what: &str) -> Result<f64, Error> {
+        let Some(word) = self.next() else {
+            return self.wrong(format!("the file ends before {what}"));
+        };
+        let text = std::str::from_utf8(word).ok();
+        match text.and_then(|text| text.parse::<f64>().ok()) {
+            // Far beyond what any unit can mean, and products stay finite.
+            Some(value) if value.abs() <= 1e15 => Ok(value),
+            Some(value) => self.wrong(format!("{what} is {value}")),
+            None => self.wrong(format!("{} in place of {what}", shown(word))),
+        }
+    }
+
+    fn vector(&mut self, what: &str) -> Result<DVec3, Error> {
+        Ok(DVec3::new(
+            self.number(what)?,
+            self.number(what)?,
+            self.number(what)?,
+        ))
+    }
+}
+
+/// A word of the file for a message.
+fn shown(word: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
+    format!("'{}'", text.escape_debug())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Channel {
+    Position(usize),
+    Rotation(usize),
+    Scale(usize),
+}
+
+impl Channel {
+    fn parse(word: &[u8]) -> Option<Channel> {
+        let lower = word.to_ascii_lowercase();
+        let axis = match lower.first()? {
+            b'x' => 0,
+            b'y' => 1,
+            b'z' => 2,
+            _ => return None,
+        };
+        match &lower[1..] {
+            b"position" => Some(Channel::Position(axis)),
+            b"rotation" => Some(Channel::Rotation(axis)),
+            b"scale" => Some(Channel::Scale(axis)),
+            _ => None,
+        }
+    }
+}
+
+struct Node {
+    joint: Joint,
+    channels: Vec<Channel>,
+}
+
+impl Node {
+    /// Whether there are channels of position, rotation, scale.
+    fn kinds(&self) -> [bool; 3] {
+        let any = |kind: fn(&Channel) -> bool| self.channels.iter().any(kind);
+        [
+            any(|c| matches!(c, Channel::Position(_))),
+            any(|c| matches!(c, Channel::Rotation(_))),
+            any(|c| matches!(c, Channel::Scale(_))),
+        ]
+    }
+}
+
+/// Up to and with the word MOTION. No recursion: files nest as deep as they like.
+fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
+    words.expect("HIERARCHY")?;
+    let mut nodes: Vec<Node> = Vec::new();
+    // Open braces: a joint, or nothing for an end site.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    loop {
+        let Some(word) = words.next() else {
+            return words.wrong("the file ends within the hierarchy");
+        };
+        let inside = open.last().copied();
+        let keyword = word.to_ascii_uppercase();
+        match (&keyword[..], inside) {
+            (b"ROOT", None) | (b"JOINT", Some(Some(_))) => {
+                if nodes.len() >= MAX_JOINTS {
+                    return Err(Error::limit(
+                        words.path,
+                        "joints",
+                        nodes.len() as u64 + 1,
+                        MAX_JOINTS as u64,
+                    ));
+                }
+                let line = words.line();
+                // Some programs put the brace behind the name.
+                let (name, brace) = match line.strip_suffix(b"{") {
+                    Some(name) => (trim(name), true),
+                    None => (line, false),
+                };
+                if !brace {
+                    words.expect("{")?;
+                }
+                open.push(Some(nodes.len()));
+                nodes.push(Node {
+                    joint: Joint {
+                        name: String::from_utf8_lossy(name).into_owned(),
+                        parent: inside.flatten(),
+                        rest: Qvv::IDENTITY,
+                        shell: None,
+                        ends: Vec::new(),
+                    },
+                    channels: Vec::new(),
+                });
+            }
+            (b"END", Some(Some(_))) => {
+                words.expect("Site")?;
+                words.expect("{")?;
+                open.push(None);
+            }
+            (b"OFFSET", Some(place)) => {
+                let offset = words.vector("an offset")?;
+                match place {
+                    Some(joint) => nodes[joint].joint.rest.translation = offset,
+                    None => {
+                        // The joint that the end site stands in.
+                        if let Some(&Some(joint)) = open.iter().rev().nth(1) {
+                            nodes[joint].joint.ends.push(offset);
+                        }
+                    }
+                }
+            }
+            (b"CHANNELS", Some(Some(joint))) => channels(words, &mut nodes[joint])?,
+            (b"}", Some(_)) => {
+                open.pop();
+            }
+            (b"MOTION", None) if !nodes.is_empty() => return Ok(nodes),
+            _ => return words.wrong(format!("{} does not belong here", shown(word))),
+        }
+    }
+}
+
+fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
+    let count = words.number("a number of channels")?;
+    if !node.channels.is_empty() || !(0.0..=9.0).contains(&count) || count.fract() != 0.0 {
+        return words.wrong(format!(
+            "{count} channels of joint {}",
+            shown(node.joint.name.as_bytes())
+        ));
+    }
+    for _ in 0..count as usize {
+        let Some(word) = words.next() else {
+            return words.wrong("the file ends within channels");
+        };
+        match Channel::parse(word) {
+            Some(channel) if !node.channels.contains(&channel) => node.channels.push(channel),
+            Some(_) => return words.wrong(format!("channel {} twice", shown(word))),
+            None => return words.wrong(format!("{} is no channel", shown(word))),
+        }
+    }
+    Ok(())
+}
+
+/// From behind the word MOTION on.
+fn motion(
+    words: &mut Words,
+    nodes: &[Node],
+    name: &str,
+    options: &ReadOptions,
+    remarks: &mut Vec<Remark>,
+) -> Result<Clip, Error> {
+    words.expect("Frames:")?;
+    let frames = words.number("a number of frames")?;
+    if !(frames >= 1.0 && frames.fract() == 0.0) {
+        return words.wrong(format!("{frames} frames; a clip has at least one"));
+    }
+    words.expect("Frame")?;
+    words.expect("Time:")?;
+    let step = words.number("the time of a frame")?;
+    let fps = match rate(step) {
+        Some(fps) => fps,
+        None => {
+            remarks.push(Remark::new(
+                words.path.display().to_string(),
+                format!(
+                    "{step} seconds per frame; {} frames per second were taken",
+                    options.source_fps
+                ),
+            ));
+            options.source_fps
+        }
+    };
+    let columns: usize = nodes.iter().map(|node| node.channels.len()).sum();
+    // A number takes two bytes, so that the file bounds what is allocated. Without columns there is nothing to bound.
+    let left = (words.bytes.len() - words.at) as f64;
+    let rows = if columns == 0 { 1.0 } else { frames };
+    if rows * columns as f64 * 2.0 - 1.0 > left {
+        return words.wrong(format!(
+            "cut short: {frames} frames of {columns} numbers do not fit the rest of the file"
+        ));
+    }
+    let samples = rows as usize;
+    if samples as f64 != frames {
+        remarks.push(Remark::new(
+            words.path.display().to_string(),
+            "no joint has a channel; one sample was taken",
+        ));
+    }
+    let mut rotations: Vec<Vec<DQuat>> = vec![Vec::new(); nodes.len()];
+    let mut translations: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
+    let mut scales: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
+    let kinds: Vec<[bool; 3]> = nodes.iter().map(Node::kinds).collect();
+    for sample in 0..samples {
+        for (j, node) in nodes.iter().enumerate() {
+            let mut value = node.joint.rest;
+            for &channel in &node.channels {
+                let number = words.number("a value").map_err(|error| match error {
+                    Error::Malformed { path, what, at } => Error::Malformed {
+                        path,
+                        what: format!("{what} (frame {sample}, joint {})", node.joint.name),
+                        at,
+                    },
+                    other => other,
+                })?;
+                match channel {
+                    Channel::Position(axis) => value.translation[axis] = number,
+                    Channel::Scale(axis) => value.scale[axis] = number,
+                    Channel::Rotation(axis) => {
+                        let turn = DQuat::from_axis_angle(DVec3::AXES[axis], number.to_radians());
+                        value.rotation *= turn;
+                    }
+                }
+            }
+            let [moves, turns, scaled] = kinds[j];
+            if moves {
+                translations[j].push(value.translation);
+            }
+            if turns {
+                rotations[j].push(value.rotation.normalize());
+            }
+            if scaled {
+                scales[j].push(value.scale);
+            }
+        }
+    }
+    if words.next().is_some() {
+        remarks.push(Remark::new(
+            words.path.display().to_string(),
+            format!("more numbers than {frames} frames need; the rest was left out"),
+        ));
+    }
+    let mut tracks = Vec::with_capacity(nodes.len());
+    for (((node, rotation), translation), scale) in
+        nodes.iter().zip(rotations).zip(translations).zip(scales)
+    {
+        let rest = node.joint.rest;
+        tracks.push(Track {
+            rotation: SubTrack::new(rotation).unwrap_or(SubTrack::constant(rest.rotation)),
+            translation: SubTrack::new(translation).unwrap_or(SubTrack::constant(rest.translation)),
+            scale: SubTrack::new(scale).unwrap_or(SubTrack::constant(rest.scale)),
+        });
+    }
+    Ok(Clip {
+        name: name.into(),
+        skeleton: 0,
+        start: 0.0,
+        fps,
+        samples,
+        tracks,
+    })
+}
+
+/// Frames per second. Files print six digits or so of the time: a whole rate that prints the same is meant.
+fn rate(step: f64) -> Option<f64> {
+    if !(step > 0.0 && (1.0 / step).is_finite()) {
+        return None;
+    }
+    let fps = 1.0 / step;
+    let whole = fps.round();
+    let same =
+        whole >= 1.0 && (step - 1.0 / whole).abs() <= 1e-6 && (fps / whole - 1.0).abs() < 2e-4;
+    Some(if same { whole } else { fps })
+}

@@ -1,0 +1,181 @@
+//! BVH: one clip and its skeleton as text. What BVH cannot say is a remark: scale, and bind rotations become part of
+//! the channels.
+
+use super::Temporary;
+use crate::clip::{Clip, Skeleton};
+use crate::{Error, Remark};
+use glam::{DMat3, DQuat, DVec3};
+use std::f64::consts::{PI, TAU};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Writes `clip` to `path`, which is complete or as it was. Lengths are written as they are.
+pub fn write(path: &Path, skeleton: &Skeleton, clip: &Clip) -> Result<Vec<Remark>, Error> {
+    let mut remarks = Vec::new();
+    let text = text(skeleton, clip, &mut remarks);
+    let file = Temporary::create(path)?;
+    let mut out = file.file();
+    out.write_all(text.as_bytes())
+        .map_err(|e| Error::io(file.target(), e))?;
+    file.keep()?;
+    Ok(remarks)
+}
+
+/// The file's text.
+pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> String {
+    let joints = &skeleton.joints;
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); joints.len()];
+    let mut roots = Vec::new();
+    for (j, joint) in joints.iter().enumerate() {
+        match joint.parent {
+            Some(parent) => children[parent].push(j),
+            None => roots.push(j),
+        }
+    }
+    let moves = |j: usize| {
+        let track = &clip.tracks[j].translation;
+        joints[j].parent.is_none()
+            || !track.is_constant()
+            || track.at(0) != joints[j].rest.translation
+    };
+    let scaled = (0..joints.len()).any(|j| {
+        let track = &clip.tracks[j].scale;
+        !track.is_constant() || track.at(0) != DVec3::ONE
+    });
+    if scaled {
+        remarks.push(Remark::new(
+            &clip.name,
+            "BVH holds no scale; it was left out",
+        ));
+    }
+    let mut out = String::from("HIERARCHY\n");
+    // Joints in the order of the text; the stack holds those still to be opened, and None where a brace closes.
+    let mut order = Vec::with_capacity(joints.len());
+    let mut stack: Vec<Option<usize>> = roots.iter().rev().map(|&root| Some(root)).collect();
+    let mut depth = 0;
+    while let Some(entry) = stack.pop() {
+        let Some(j) = entry else {
+            depth -= 1;
+            let _ = writeln!(out, "{}}}", indent(depth));
+            continue;
+        };
+        order.push(j);
+        let joint = &joints[j];
+        let kind = if joint.parent.is_none() {
+            "ROOT"
+        } else {
+            "JOINT"
+        };
+        let tabs = indent(depth);
+        let _ = writeln!(out, "{tabs}{kind} {}\n{tabs}{{", clean(&joint.name, j));
+        depth += 1;
+        let tabs = indent(depth);
+        let _ = writeln!(out, "{tabs}OFFSET {}", vector(joint.rest.translation));
+        let _ = match moves(j) {
+            true => writeln!(
+                out,
+                "{tabs}CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation"
+            ),
+            false => writeln!(out, "{tabs}CHANNELS 3 Zrotation Yrotation Xrotation"),
+        };
+        let mut ends = joint.ends.clone();
+        if ends.is_empty() && children[j].is_empty() {
+            ends.push(DVec3::ZERO);
+        }
+        for end in ends {
+            let _ = writeln!(
+                out,
+                "{tabs}End Site\n{tabs}{{\n{tabs}\tOFFSET {}\n{tabs}}}",
+                vector(end)
+            );
+        }
+        stack.push(None);
+        stack.extend(children[j].iter().rev().map(|&child| Some(child)));
+    }
+    let _ = writeln!(out, "MOTION\nFrames: {}", clip.samples);
+    let _ = writeln!(out, "Frame Time: {:.9}", 1.0 / clip.fps);
+    let mut last = vec![DVec3::ZERO; joints.len()];
+    for i in 0..clip.samples {
+        for (n, &j) in order.iter().enumerate() {
+            let value = clip.tracks[j].at(i);
+            let angles = near(zyx(value.rotation), last[j]);
+            last[j] = angles;
+            if n > 0 {
+                out.push(' ');
+            }
+            if moves(j) {
+                let _ = write!(out, "{} ", vector(value.translation));
+            }
+            let degrees = angles * (180.0 / PI);
+            out.push_str(&vector(DVec3::new(degrees.z, degrees.y, degrees.x)));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn indent(depth: usize) -> String {
+    // Chains of thousands of joints are not indented to the square of their length.
+    "\t".repeat(depth.min(32))
+}
+
+/// A name that reads back: one line, not empty, no braces.
+fn clean(name: &str, joint: usize) -> String {
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_control() || c == '{' || c == '}' {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect();
+    match name.trim() {
+        "" => format!("joint{joint}"),
+        name => name.into(),
+    }
+}
+
+fn vector(v: DVec3) -> String {
+    format!("{} {} {}", number(v.x), number(v.y), number(v.z))
+}
+
+/// Eight decimals: of degrees 2e-10 rad, of centimetres nothing.
+fn number(value: f64) -> String {
+    let text = format!("{value:.8}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".into()
+    } else {
+        text.into()
+    }
+}
+
+/// Angles about x, y, z of Rz · Ry · Rx.
+fn zyx(q: DQuat) -> DVec3 {
+    let m = DMat3::from_quat(q);
+    let sine = -m.x_axis.z;
+    let y = sine.clamp(-1.0, 1.0).asin();
+    if sine.abs() < 1.0 - 1e-12 {
+        let x = m.y_axis.z.atan2(m.z_axis.z);
+        let z = m.x_axis.y.atan2(m.x_axis.x);
+        DVec3::new(x, y, z)
+    } else {
+        // Two axes coincide: one of the angles is free.
+        DVec3::new(0.0, y, (-m.y_axis.x).atan2(m.y_axis.y))
+    }
+}
+
+/// The same rotation by angles that are nearer to `last`, so that curves do not jump.
+fn near(angles: DVec3, last: DVec3) -> DVec3 {
+    let turns = |a: DVec3| a + ((last - a) / TAU).round() * TAU;
+    let first = turns(angles);
+    let other = turns(DVec3::new(angles.x + PI, PI - angles.y, angles.z + PI));
+    if (other - last).abs().element_sum() < (first - last).abs().element_sum() {
+        other
+    } else {
+        first
+    }
+}
