@@ -2,6 +2,7 @@
 //! memory of a compile. Every figure is of a file that was decoded again and compared with its source.
 
 mod baselines;
+mod clips;
 mod compare;
 mod decode;
 mod machine;
@@ -29,6 +30,8 @@ enum Command {
     Soft(soft::Arguments),
     /// Size of normals and tangents that are predicted from decoded points, and the time they take.
     Normals(normals::Arguments),
+    /// Bytes, error and speed of skeletal clips, beside ACL's.
+    Clips(clips::Arguments),
     /// Speed of decoding, by stage.
     Decode(decode::Arguments),
     /// Speed and peak memory of a compile.
@@ -40,6 +43,7 @@ fn main() -> std::process::ExitCode {
         Command::Sequences(arguments) => sequences::run(&arguments),
         Command::Soft(arguments) => soft::run(&arguments),
         Command::Normals(arguments) => normals::run(&arguments),
+        Command::Clips(arguments) => clips::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };

@@ -3,6 +3,7 @@
 //! Meshes come back in the source's points and polygons where the file has its source map, else in vertices and
 //! triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are read.
 
+mod clip;
 pub(crate) mod frames;
 mod polygons;
 mod tree;
@@ -29,6 +30,7 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
             step: 1.0,
         }),
     };
+    let (skeletons, clips) = clip::clips(reel).map_err(frames::error)?;
     let description = reel.description();
     let meshes: Vec<Mesh> = (0..description.meshes.len())
         .map(|m| shared.mesh(m))
@@ -58,6 +60,8 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
         format: "reel",
         nodes,
         meshes,
+        skeletons,
+        clips,
     })
 }
 

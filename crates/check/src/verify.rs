@@ -10,6 +10,7 @@
 mod asked;
 mod attribute;
 mod channels;
+mod clip;
 mod compare;
 mod exact;
 mod frames;
@@ -19,7 +20,7 @@ mod report;
 mod survey;
 mod tree;
 
-pub use report::{Failure, MAX_FAILURES, Matched, MeshReport, Report};
+pub use report::{ClipReport, Failure, MAX_FAILURES, Matched, MeshReport, Report};
 
 use crate::scene::frames::error;
 use asked::Asked;
@@ -46,9 +47,13 @@ pub fn verify(
         Ok(asked) => asked,
         Err(what) => {
             failures.add("", None, || what);
-            return Ok(finish(reel, Vec::new(), failures));
+            return Ok(finish(reel, Vec::new(), Vec::new(), failures));
         }
     };
+    let clips = clip::verify(scene, reel, asked.tolerance, &mut failures);
+    if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
+        return Ok(finish(reel, Vec::new(), clips, failures));
+    }
     let survey = Survey::new(scene, &asked)?;
     let frames = match_frames(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
@@ -65,12 +70,18 @@ pub fn verify(
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
     let meshes = mesh_reports(&plan, &stats, &broken);
-    Ok(finish(reel, meshes, failures))
+    Ok(finish(reel, meshes, clips, failures))
 }
 
-fn finish(reel: &Reel, meshes: Vec<MeshReport>, failures: Failures) -> Report {
+fn finish(
+    reel: &Reel,
+    meshes: Vec<MeshReport>,
+    clips: Vec<ClipReport>,
+    failures: Failures,
+) -> Report {
     Report {
-        ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok),
+        ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
+        clips,
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,

@@ -8,6 +8,7 @@ pub mod ball;
 pub mod blend;
 pub mod block;
 mod bytes;
+pub mod clip;
 mod cost;
 pub mod index;
 pub mod isa;

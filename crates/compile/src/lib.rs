@@ -2,6 +2,7 @@
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
 mod cells;
+pub mod clip;
 pub mod encode;
 pub mod error;
 pub mod evaluate;
@@ -25,4 +26,4 @@ mod write;
 pub use error::Error;
 pub use options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
 pub use plan::compile;
-pub use report::{MeshReport, Phase, Progress, Report, Silent};
+pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent};

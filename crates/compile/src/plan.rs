@@ -31,6 +31,12 @@ pub fn compile(
         .num_threads(options.jobs)
         .build()
         .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
+    if scene.meshes.is_empty() && !scene.clips.is_empty() {
+        let mut report =
+            pool.install(|| crate::clip::file::write(scene, remarks, target, options, progress))?;
+        report.seconds = started.elapsed().as_secs_f64();
+        return Ok(report);
+    }
     let overrides = options
         .meshes
         .iter()
@@ -59,7 +65,15 @@ pub fn compile(
             remarks: compiler.remarks,
         });
     }
+    let (clip_chunks, clips) = match scene.clips.is_empty() {
+        true => Default::default(),
+        false => pool.install(|| {
+            crate::clip::file::chunks(scene, options, &mut compiler.remarks, progress)
+        })?,
+    };
     let job = write::Job {
+        clip_chunks,
+        clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
         scene,
         placed: &placed,
         times: &times,
@@ -75,6 +89,7 @@ pub fn compile(
         "write",
         format!("{} frames, {} bytes", times.len(), report.file_bytes),
     );
+    report.clips = clips;
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.sort();
     compiler.remarks.dedup();

@@ -1,5 +1,6 @@
 //! What a compile did, as data; the command line prints it.
 
+pub use crate::clip::file::ClipReport;
 use meshreel_scene::Remark;
 
 /// Phases that a progress display shows, in order.
@@ -41,6 +42,8 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// Unique meshes.
     pub meshes: Vec<MeshReport>,
+    /// Clips.
+    pub clips: Vec<ClipReport>,
     /// The flattened tree, one line per node, indented.
     pub tree: String,
     /// The passes that were run, in order, with what each did.

@@ -47,6 +47,10 @@ pub struct Job<'a> {
     pub motion: &'a Motion,
     /// 40 bytes per transform and sample of the source.
     pub raw_transform_bytes: u64,
+    /// Skeletons and clips, ready to be written.
+    pub clip_chunks: Vec<crate::clip::file::Chunk>,
+    /// 40 bytes per joint and sample of these.
+    pub clip_raw_bytes: u64,
 }
 
 /// The file, or, on a dry run, only its size.
@@ -263,7 +267,7 @@ pub fn write(
         .sum();
     let mut summary = Summary {
         bounds: crate::encode::NOTHING,
-        raw_bytes: raw_points + job.raw_transform_bytes,
+        raw_bytes: raw_points + job.raw_transform_bytes + job.clip_raw_bytes,
         flags: 0,
     };
     let mut count = |raw: usize, size: usize, parts: Vec<Counted>| {
@@ -310,6 +314,9 @@ pub fn write(
         if let Output::File(writer) = &mut output {
             writer.add_frame(time, bounds)?;
         }
+    }
+    for (kind, raw, bytes) in &job.clip_chunks {
+        output.chunk(*kind, *raw, bytes)?;
     }
     let description = describe(&job, &coders, [&connectivity, &values, &maps], &totals);
     let mut bytes = Vec::new();

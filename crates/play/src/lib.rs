@@ -51,6 +51,7 @@
 //! ```
 
 mod cells;
+pub mod clip;
 mod clock;
 mod decode;
 mod demand;

@@ -29,6 +29,10 @@ pub mod kind {
     pub const INDEX: u16 = 5;
     /// Frames that need others.
     pub const BETWEEN: u16 = 6;
+    /// A skeleton.
+    pub const SKELETON: u16 = 7;
+    /// A clip of a skeleton.
+    pub const CLIP: u16 = 8;
 }
 
 /// How a frame is decoded.

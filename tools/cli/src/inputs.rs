@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Kinds of inputs that a later version reads.
-const LATER: [&str; 7] = ["bvh", "glb", "gltf", "usd", "usda", "usdc", "usdz"];
+const LATER: [&str; 6] = ["glb", "gltf", "usd", "usda", "usdc", "usdz"];
 
 /// How inputs are opened.
 #[derive(Clone, Default)]

@@ -11,6 +11,8 @@ pub struct Report {
     pub frames: usize,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
+    /// One entry per clip of the source.
+    pub clips: Vec<ClipReport>,
     /// What failed, by frame; the first [`MAX_FAILURES`] of them.
     pub failures: Vec<Failure>,
     /// How many failures are not listed.
@@ -64,6 +66,27 @@ pub struct MeshReport {
     pub colour_max_error: Option<f64>,
     /// How vertices were matched.
     pub matched: Matched,
+    /// Nothing failed here.
+    pub ok: bool,
+}
+
+/// A clip.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClipReport {
+    /// Name.
+    pub name: String,
+    /// Joints of its skeleton.
+    pub joints: usize,
+    /// Samples that were compared.
+    pub samples: usize,
+    /// Largest distance allowed, in the file's unit.
+    pub tolerance: f64,
+    /// Largest distance of any of the metric's points at any sample.
+    pub max_error: f64,
+    /// The same half-way between samples.
+    pub mid_error: f64,
+    /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of `mid_error`.
+    pub ambiguous_pairs: usize,
     /// Nothing failed here.
     pub ok: bool,
 }

@@ -176,7 +176,11 @@ impl Done {
             "peak_anon_bytes": self.peak_anon_bytes,
             "remarks": remarks_json(&report.remarks),
             "meshes": meshes,
-            "clips": [],
+            "clips": report.clips.iter().map(|clip| json!({
+                "name": clip.name, "joints": clip.joints, "samples": clip.samples, "bytes": clip.bytes,
+                "raw_bytes": clip.raw_bytes, "ratio": ratio(clip.raw_bytes, clip.bytes),
+                "tolerance": clip.tolerance, "max_error": clip.max_error,
+            })).collect::<Vec<_>>(),
         });
         if self.explain {
             value["passes"] = report
@@ -262,6 +266,32 @@ impl Done {
                 ],
                 &rows,
             ));
+        }
+        let rows: Vec<Vec<String>> = (report.clips.iter())
+            .take(most)
+            .map(|clip| {
+                vec![
+                    one_line(&clip.name),
+                    clip.joints.to_string(),
+                    units::count(clip.samples as u64),
+                    units::short(clip.tolerance),
+                    units::short(clip.max_error),
+                    units::bytes(clip.bytes),
+                    format!("{}:1", units::short(ratio(clip.raw_bytes, clip.bytes))),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            let head = [
+                "clip",
+                "joints",
+                "samples",
+                "tolerance",
+                "max error",
+                "bytes",
+                "ratio",
+            ];
+            out.push_str(&table(&head, &rows));
         }
         out
     }

@@ -43,16 +43,18 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         "kind": kind.name(),
         "frames": times.len(),
         "meshes": scene.meshes.len(),
+        "clips": scene.clips.len(),
         "bytes": bytes,
         "seconds": seconds,
         "remarks": remarks_json(&remarks),
     });
     output.result(&value, true, || {
         format!(
-            "{}: {} frames, {} meshes, {} in {seconds:.2} s",
+            "{}: {} frames, {} meshes, {} clips, {} in {seconds:.2} s",
             arguments.output.display(),
             times.len(),
             scene.meshes.len(),
+            scene.clips.len(),
             units::bytes(bytes)
         )
     })?;
@@ -66,6 +68,8 @@ pub enum Kind {
     Alembic,
     /// `.glb`.
     Glb,
+    /// `.bvh`: a clip and its skeleton.
+    Bvh,
     /// A directory of `.obj` files.
     ObjSequence,
 }
@@ -85,15 +89,16 @@ impl Kind {
         match extension.to_ascii_lowercase().as_str() {
             "abc" => Ok(Kind::Alembic),
             "glb" => Ok(Kind::Glb),
+            "bvh" => Ok(Kind::Bvh),
             "obj" => usage(
                 "an .obj holds one frame; give a directory (ending in /) for a sequence".into(),
             ),
-            later @ ("bvh" | "gltf" | "usd" | "usda" | "usdc") => usage(format!(
-                "writing .{later}: {NOT_BUILT}; give .abc, .glb or a directory"
+            later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
+                "writing .{later}: {NOT_BUILT}; give .abc, .glb, .bvh or a directory"
             )),
-            _ => {
-                usage("give a name that ends in .abc or .glb, or a directory (ending in /)".into())
-            }
+            _ => usage(
+                "give a name that ends in .abc, .glb or .bvh, or a directory (ending in /)".into(),
+            ),
         }
     }
 
@@ -101,6 +106,7 @@ impl Kind {
         match self {
             Kind::Alembic => "alembic",
             Kind::Glb => "glb",
+            Kind::Bvh => "bvh",
             Kind::ObjSequence => "obj-sequence",
         }
     }
@@ -121,10 +127,29 @@ impl Kind {
                 Vec::new()
             }
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
+            Kind::Bvh => bvh(path, scene)?,
             Kind::ObjSequence => write::obj::write(path, scene, times, &mut step)?,
         };
         Ok(remarks)
     }
+}
+
+/// The first clip; a BVH holds one.
+fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+    let Some(clip) = scene.clips.first() else {
+        return Err(Failure::new(
+            Class::Unsupported,
+            "there is no clip in the file, and a .bvh holds nothing else; give .abc, .glb or a directory",
+            Some(path.display().to_string()),
+        ));
+    };
+    let mut remarks = write::bvh::write(path, &scene.skeletons[clip.skeleton], clip)?;
+    let others = scene.clips.len() - 1;
+    if others > 0 {
+        let what = format!("a .bvh holds one clip; {others} others were left out");
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    Ok(remarks)
 }
 
 /// Bytes of a file, or of the files of a directory.

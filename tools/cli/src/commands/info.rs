@@ -67,6 +67,7 @@ struct ReelInfo {
     decoder_memory_bytes: u64,
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
+    clips: Vec<super::clip::ClipInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
 }
@@ -78,6 +79,7 @@ struct Bytes {
     connectivity: u64,
     values: u64,
     frames: u64,
+    clips: u64,
     source_map: u64,
     tables: u64,
 }
@@ -142,6 +144,7 @@ impl ReelInfo {
         let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
             .map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
+        let clip_bytes = reel.chunk_bytes(kind::SKELETON) + reel.chunk_bytes(kind::CLIP);
         let sizes = mesh_bytes(reel, wanted)?;
         Ok(ReelInfo {
             kind: "reel",
@@ -172,10 +175,11 @@ impl ReelInfo {
                 connectivity: known[1],
                 values: known[2],
                 frames: frame_bytes,
+                clips: clip_bytes,
                 source_map,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
-                    .saturating_sub(frame_bytes)
+                    .saturating_sub(frame_bytes + clip_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -185,6 +189,7 @@ impl ReelInfo {
                 .map(|node| node_info(node, frames.len()))
                 .collect(),
             meshes: mesh_infos(description, frames.len(), sizes.as_deref()),
+            clips: super::clip::infos(reel)?,
             frame_table: wanted.frames.then(|| {
                 (0..frames.len())
                     .map(|frame| FrameInfo {
@@ -228,8 +233,9 @@ impl ReelInfo {
         field(
             "of that",
             format!(
-                "frames {}, values {}, connectivity {}, description {}, tables {}",
+                "frames {}, clips {}, values {}, connectivity {}, description {}, tables {}",
                 units::bytes(self.bytes.frames),
+                units::bytes(self.bytes.clips),
                 units::bytes(self.bytes.values),
                 units::bytes(self.bytes.connectivity),
                 units::bytes(self.bytes.description),
@@ -265,11 +271,16 @@ impl ReelInfo {
             .collect();
         field("options", one_line(&options.join(", ")));
         out.push('\n');
-        out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
-            usize::MAX
-        } else {
-            24
-        }));
+        if !self.clips.is_empty() {
+            out.push_str(&super::clip::info_table(&self.clips));
+        }
+        if !self.meshes.is_empty() || self.clips.is_empty() {
+            out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
+                usize::MAX
+            } else {
+                24
+            }));
+        }
         if wanted.tree {
             out.push('\n');
             out.push_str(&self.tree());

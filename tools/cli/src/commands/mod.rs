@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod bench;
+mod clip;
 mod compile;
 mod demo;
 mod extract;

@@ -27,6 +27,7 @@ pub struct SceneInfo {
     counts: Counts,
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
+    clips: Vec<super::clip::SourceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Vec<f64>>,
     remarks: serde_json::Value,
@@ -137,6 +138,7 @@ impl SceneInfo {
             },
             nodes: nodes(scene, &placed),
             meshes: meshes(scene, &placed, wanted.streams)?,
+            clips: super::clip::sources(scene),
             times: wanted.frames.then_some(times),
             remarks: crate::output::remarks_json(remarks),
         })
@@ -197,7 +199,10 @@ impl SceneInfo {
 
     fn mesh_table(&self, most: usize) -> String {
         if self.meshes.is_empty() {
-            return "no meshes\n".into();
+            return match self.clips.is_empty() {
+                true => "no meshes\n".into(),
+                false => super::clip::source_table(&self.clips),
+            };
         }
         let mut rows: Vec<Vec<String>> = self
             .meshes

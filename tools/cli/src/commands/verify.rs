@@ -95,10 +95,14 @@ impl Verified {
             true => error / tolerance,
             false => error,
         };
-        self.report
+        let meshes = self
+            .report
             .meshes
             .iter()
-            .map(|mesh| (mesh.tolerance, mesh.max_error))
+            .map(|m| (m.tolerance, m.max_error));
+        let clips = self.report.clips.iter().map(|c| (c.tolerance, c.max_error));
+        meshes
+            .chain(clips)
             .max_by(|a, b| part(a.0, a.1).total_cmp(&part(b.0, b.1)))
             .unwrap_or((0.0, 0.0))
     }
@@ -118,13 +122,22 @@ impl Verified {
                 })
             })
             .collect();
+        let clips: Vec<Value> = (report.clips.iter())
+            .map(|clip| {
+                json!({
+                    "name": clip.name, "joints": clip.joints, "samples": clip.samples,
+                    "tolerance": clip.tolerance, "max_error": clip.max_error, "mid_error": clip.mid_error,
+                    "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok,
+                })
+            })
+            .collect();
         let failures: Vec<Value> = report
             .failures
             .iter()
             .map(|failure| json!({ "path": failure.path, "frame": failure.frame, "what": failure.what }))
             .collect();
         let mut value = json!({
-            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": [],
+            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": clips,
             "failures": failures, "more_failures": report.more_failures,
             "seconds": seconds, "remarks": remarks_json(&self.remarks),
         });
@@ -191,22 +204,48 @@ impl Verified {
                 meshes.len() - most
             )]);
         }
-        let mut out = table(
-            &[
-                "mesh",
-                "<method",
-                "vertices",
-                "frames",
-                "tolerance",
-                "max error",
-                "rms error",
-                "normal deg",
-                "uv",
-                "<matched",
-                "<check",
-            ],
-            &rows,
-        );
+        let clips: Vec<Vec<String>> = (report.clips.iter().take(most))
+            .map(|clip| {
+                vec![
+                    one_line(&clip.name),
+                    clip.joints.to_string(),
+                    units::count(clip.samples as u64),
+                    units::short(clip.tolerance),
+                    units::short(clip.max_error),
+                    units::short(clip.mid_error),
+                    if clip.ok { "ok" } else { "BROKEN" }.to_string(),
+                ]
+            })
+            .collect();
+        let head = [
+            "clip",
+            "joints",
+            "samples",
+            "tolerance",
+            "max error",
+            "between",
+            "<check",
+        ];
+        let mut out = match clips.is_empty() {
+            true => String::new(),
+            false => table(&head, &clips),
+        };
+        let head = [
+            "mesh",
+            "<method",
+            "vertices",
+            "frames",
+            "tolerance",
+            "max error",
+            "rms error",
+            "normal deg",
+            "uv",
+            "<matched",
+            "<check",
+        ];
+        if !rows.is_empty() {
+            out.push_str(&table(&head, &rows));
+        }
         let shown = if verbose { usize::MAX } else { 10 };
         for failure in report.failures.iter().take(shown) {
             out.push_str(&format!("broken: {}\n", one_line(&failure.to_string())));

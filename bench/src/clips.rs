@@ -1,0 +1,282 @@
+//! `clips`: bytes, error and speed of skeletal clips, one row each, beside those of the Animation Compression Library on the same clips.
+//!
+//! Every clip is compiled to a file, opened by the runtime and checked against its source, read again. Times are of one thread, in its
+//! own processor time where the system tells it, so that a busy machine does not spoil them.
+
+use crate::machine;
+use anyhow::{Context, bail};
+use meshreel::clip::{ClipCursor, Repeats, Rounding};
+use meshreel::{Limits, Reel, Transform};
+use meshreel_compile::{Options, Silent, Tolerance, compile};
+use meshreel_scene::read::{self, ReadOptions};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What was measured of ACL.
+const ACL: &str = include_str!("../definitions/acl_clips.csv");
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// BVH files, or folders of them.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// Promised error in centimetres.
+    #[arg(long, default_value_t = 0.01)]
+    tolerance: f64,
+    /// How much work is spent on size, 1 to 9.
+    #[arg(long, default_value_t = 9)]
+    effort: u32,
+    /// Only every so many files.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    #[arg(long)]
+    record: bool,
+}
+
+#[derive(Default)]
+struct Row {
+    name: String,
+    joints: usize,
+    samples: usize,
+    raw: u64,
+    bytes: u64,
+    file: u64,
+    tolerance: f64,
+    max_error: f64,
+    mid_error: f64,
+    ambiguous: usize,
+    /// Seconds.
+    compress: f64,
+    /// Nanoseconds per pose, forward at 60 Hz through the stored form.
+    play: f64,
+    ok: bool,
+    acl: Option<u64>,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let acl: HashMap<&str, u64> = ACL
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut columns = line.split(',');
+            Some((columns.next()?, columns.next()?.parse().ok()?))
+        })
+        .collect();
+    let files = files(&arguments.inputs)?;
+    let mut rows = Vec::new();
+    for file in files.iter().step_by(arguments.every.max(1)) {
+        let mut row = measure(file, arguments).with_context(|| file.display().to_string())?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        row.acl = acl.get(&*name).copied();
+        rows.push(row);
+    }
+    let (raw, bytes) = (sum(&rows, |r| r.raw), sum(&rows, |r| r.bytes));
+    let with_acl: Vec<&Row> = rows.iter().filter(|r| r.acl.is_some()).collect();
+    let acl_bytes: u64 = with_acl.iter().filter_map(|r| r.acl).sum();
+    let own: u64 = with_acl.iter().map(|r| r.bytes).sum();
+    let most = |f: fn(&Row) -> f64| rows.iter().map(f).fold(0.0, f64::max);
+    let seconds: f64 = rows.iter().map(|r| r.compress).sum();
+    let mut plays: Vec<f64> = rows.iter().map(|r| r.play).collect();
+    plays.sort_by(f64::total_cmp);
+    let play = plays.get(plays.len() / 2).copied().unwrap_or(0.0);
+    let part = |r: &Row| r.acl.map_or(0.0, |acl| r.bytes as f64 / acl as f64);
+    let figures = [
+        ("raw_bytes", raw as f64),
+        ("bytes", bytes as f64),
+        ("file_bytes", sum(&rows, |r| r.file) as f64),
+        ("ratio", raw as f64 / bytes.max(1) as f64),
+        ("acl_bytes", acl_bytes as f64),
+        ("of_acl", own as f64 / acl_bytes.max(1) as f64),
+        ("largest_of_acl", rows.iter().map(part).fold(0.0, f64::max)),
+        ("max_error", most(|r| r.max_error)),
+        ("mid_error", most(|r| r.mid_error)),
+        ("ambiguous_pairs", sum(&rows, |r| r.ambiguous as u64) as f64),
+        ("compress_mb_per_s", raw as f64 / 1e6 / seconds),
+        ("play_ns_per_pose_median", play),
+    ];
+    if arguments.json {
+        let clips: Vec<_> = rows.iter().map(Row::json).collect();
+        let mut value = serde_json::json!({ "clips": clips });
+        for (name, figure) in figures {
+            value[name] = figure.into();
+        }
+        println!("{value}");
+    } else {
+        println!(
+            "{:32} {:>6} {:>7} {:>9} {:>7} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7}",
+            "clip",
+            "joints",
+            "samples",
+            "bytes",
+            "ratio",
+            "ACL",
+            "of it",
+            "error",
+            "between",
+            "MB/s",
+            "ns/pose"
+        );
+        for r in &rows {
+            println!(
+                "{:32} {:6} {:7} {:9} {:7.2} {:>9} {:>6} {:9.6} {:9.6} {:6.2} {:7.0}{}",
+                r.name,
+                r.joints,
+                r.samples,
+                r.bytes,
+                r.raw as f64 / r.bytes as f64,
+                r.acl.map_or("–".into(), |acl| acl.to_string()),
+                r.acl.map_or("–".into(), |_| format!("{:.3}", part(r))),
+                r.max_error,
+                r.mid_error,
+                r.raw as f64 / 1e6 / r.compress,
+                r.play,
+                if r.ok { "" } else { "  BROKEN" },
+            );
+        }
+        for (name, figure) in figures {
+            println!("{name:24} {figure:.4}");
+        }
+    }
+    if arguments.record {
+        let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
+        let header = format!("bench,tolerance,effort,{}", names.join(","));
+        let values: Vec<String> = figures.iter().map(|(_, v)| v.to_string()).collect();
+        let line = format!(
+            "clips,{},{},{}",
+            arguments.tolerance,
+            arguments.effort,
+            values.join(",")
+        );
+        let path = machine::record(&header, &[line])?;
+        eprintln!("recorded in {}", path.display());
+    }
+    Ok(rows.iter().all(|r| r.ok))
+}
+
+fn sum(rows: &[Row], f: impl Fn(&Row) -> u64) -> u64 {
+    rows.iter().map(f).sum()
+}
+
+impl Row {
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "name": self.name, "joints": self.joints, "samples": self.samples, "raw_bytes": self.raw,
+            "bytes": self.bytes, "file_bytes": self.file, "tolerance": self.tolerance,
+            "max_error": self.max_error, "mid_error": self.mid_error, "ambiguous_pairs": self.ambiguous,
+            "compress_seconds": self.compress, "play_ns_per_pose": self.play, "ok": self.ok, "acl_bytes": self.acl,
+        })
+    }
+}
+
+/// All BVH files, by name.
+fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for input in inputs {
+        if input.is_dir() {
+            for entry in std::fs::read_dir(input)? {
+                let path = entry?.path();
+                if path
+                    .extension()
+                    .is_some_and(|e| e.eq_ignore_ascii_case("bvh"))
+                {
+                    out.push(path);
+                }
+            }
+        } else {
+            out.push(input.clone());
+        }
+    }
+    if out.is_empty() {
+        bail!("no .bvh file there");
+    }
+    out.sort();
+    Ok(out)
+}
+
+fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
+    let (scene, remarks) = read::open(file, &ReadOptions::default())?;
+    let folder = tempfile::tempdir()?;
+    let target = folder.path().join("clip.reel");
+    let options = Options {
+        tolerance: Tolerance::Absolute(arguments.tolerance),
+        effort: arguments.effort,
+        jobs: 1,
+        ..Options::default()
+    };
+    // On one thread of its own, so that its time is all of it.
+    let pool = meshreel_compile::clip::one_thread()?;
+    let mut compress = f64::MAX;
+    for _ in 0..2 {
+        let start = pool.install(cpu_seconds);
+        let wall = Instant::now();
+        pool.install(|| {
+            meshreel_compile::clip::file::chunks(&scene, &options, &mut Vec::new(), &Silent)
+        })?;
+        let seconds = match (start, pool.install(cpu_seconds)) {
+            (Some(a), Some(b)) => b - a,
+            _ => wall.elapsed().as_secs_f64(),
+        };
+        compress = compress.min(seconds);
+    }
+    let report = compile(&scene, remarks, &target, &options, &Silent)?;
+    let clip = &report.clips[0];
+    let reel = Reel::open(&target, &Limits::default())?;
+    let (again, _) = read::open(file, &ReadOptions::default())?;
+    let verified = meshreel_check::verify(&again, &reel, &|_, _| {})?;
+    let check = verified.clips.first().context("no clip was checked")?;
+    Ok(Row {
+        name: clip.name.clone(),
+        joints: clip.joints,
+        samples: clip.samples,
+        raw: clip.raw_bytes,
+        bytes: clip.bytes,
+        file: report.file_bytes,
+        tolerance: clip.tolerance,
+        max_error: check.max_error,
+        mid_error: check.mid_error,
+        ambiguous: check.ambiguous_pairs,
+        compress,
+        play: play(&reel)?,
+        ok: verified.ok,
+        acl: None,
+    })
+}
+
+/// Nanoseconds per pose, forward at 60 Hz, whole clip, best of three.
+fn play(reel: &Reel) -> anyhow::Result<f64> {
+    let clip = &reel.clips()?[0];
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let ticks = (clip.duration() * 60.0) as usize + 1;
+    let mut best = f64::MAX;
+    for _ in 0..3 {
+        let (start, wall) = (cpu_seconds(), Instant::now());
+        for tick in 0..ticks {
+            clip.sample(
+                &mut cursor,
+                tick as f64 / 60.0,
+                Repeats::Clamp,
+                Rounding::None,
+                &mut pose,
+            )?;
+        }
+        let seconds = match (start, cpu_seconds()) {
+            (Some(a), Some(b)) => b - a,
+            _ => wall.elapsed().as_secs_f64(),
+        };
+        best = best.min(seconds);
+    }
+    Ok(best * 1e9 / ticks as f64)
+}
+
+/// Processor time of this thread. Linux tells; elsewhere `None`.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
+}

@@ -1,0 +1,69 @@
+//! Clips of a file as those of a scene, for writing them back.
+
+use glam::{DQuat, DVec3};
+use meshreel::clip::{ClipCursor, SkeletonRecord};
+use meshreel::{Reel, Transform};
+use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
+
+/// All skeletons and clips, decoded.
+pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
+    let skeletons = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
+    let clips = reel.clips()?;
+    let mut out = Vec::with_capacity(clips.len());
+    for clip in &clips {
+        let joints = clip.joints();
+        let mut cursor = ClipCursor::new(clip);
+        let mut pose = vec![Transform::IDENTITY; joints];
+        let mut values: Vec<Vec<Qvv>> = vec![Vec::with_capacity(clip.samples()); joints];
+        for i in 0..clip.samples() {
+            clip.sample_at(&mut cursor, i, &mut pose)?;
+            for (values, local) in values.iter_mut().zip(&pose) {
+                values.push(widen(local));
+            }
+        }
+        out.push(Clip {
+            name: clip.name().into(),
+            skeleton: clip.record().skeleton as usize,
+            start: clip.start(),
+            fps: clip.fps(),
+            samples: clip.samples(),
+            tracks: values.iter().map(|values| track(values)).collect(),
+        });
+    }
+    Ok((skeletons, out))
+}
+
+fn skeleton(record: &SkeletonRecord) -> Skeleton {
+    let joints = (0..record.parents.len()).map(|j| Joint {
+        name: record.names[j].clone(),
+        parent: (record.parents[j] != u32::MAX).then_some(record.parents[j] as usize),
+        rest: widen(&record.rest[j]),
+        shell: Some(f64::from(record.shell[j])),
+        ends: (record.ends[j].iter())
+            .map(|e| DVec3::from_array(e.map(f64::from)))
+            .collect(),
+    });
+    Skeleton {
+        name: record.name.clone(),
+        joints: joints.collect(),
+    }
+}
+
+fn track(values: &[Qvv]) -> Track {
+    let rest = values.first().copied().unwrap_or(Qvv::IDENTITY);
+    let of = |f: fn(&Qvv) -> DVec3| SubTrack::new(values.iter().map(f).collect());
+    Track {
+        rotation: SubTrack::new(values.iter().map(|q| q.rotation).collect())
+            .unwrap_or(SubTrack::constant(rest.rotation)),
+        translation: of(|q| q.translation).unwrap_or(SubTrack::constant(rest.translation)),
+        scale: of(|q| q.scale).unwrap_or(SubTrack::constant(rest.scale)),
+    }
+}
+
+fn widen(t: &Transform) -> Qvv {
+    Qvv {
+        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
+        translation: DVec3::from_array(t.translation.map(f64::from)),
+        scale: DVec3::from_array(t.scale.map(f64::from)),
+    }
+}

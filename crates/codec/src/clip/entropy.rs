@@ -1,0 +1,547 @@
+//! Residuals k of a clip as range-coded symbols with static tables, chosen by how large the residuals around were. Lossless.
+//!
+//! ```text
+//! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
+//! mean     of |k| of this component and level so far, with weight max(1/(n + 2.5), 0.15)
+//! t j p f  |k| / mean in 2⁻⁶, at most 4: of the same component at the two samples between which this one lies; of earlier components
+//!          of the joint; of the parent joint; of all of this sample so far. 1 where there is none
+//! bucket   third octaves of σ, 24 below 4; above h = 1 + ⌊log₂(σ/4)⌋ and the table is one of the last three
+//! symbol   min(|k| >> h, 15) by the table of the bucket; then, all of even chance: the h low bits, the sign if k ≠ 0; 15 is followed by
+//!          (|k| >> h) − 15 as Exp-Golomb of order 2
+//! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; even bits are taken from the state's low end
+//! ```
+//!
+//! The tables are those of Laplace's distribution whose mean is known to 35 %: not trained, not adapted, so that short clips cost nothing extra.
+//!
+//! Credit: J. Duda, *Asymmetric numeral systems*, 2013.
+
+use crate::Corrupt;
+
+/// Symbols of a table.
+const SYMBOLS: usize = 16;
+/// Bits of a frequency. Part of the format, like everything in this file.
+const PRECISION: u32 = 12;
+/// The state's smallest value, and where the encoder starts.
+const LOW: u32 = 1 << 16;
+/// Levels of distance, and keys.
+pub const LEVELS: usize = 8;
+/// Means of coarser levels, relative to the finest, in 2⁻³.
+const FACTOR: [u32; LEVELS] = [8, 12, 21, 36, 56, 80, 110, 500];
+/// 1 in 2⁻⁶.
+const UNIT: u32 = 64;
+
+const FREQUENCIES: [[u16; SYMBOLS]; 24] = [
+    [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3992, 90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3968, 114, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3939, 143, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3902, 180, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3856, 226, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3798, 283, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3725, 354, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3635, 441, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3524, 545, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3390, 668, 25, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3226, 808, 46, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3037, 961, 78, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2818, 1117, 128, 19, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2576, 1265, 197, 38, 8, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2315, 1389, 287, 69, 19, 6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2047, 1474, 390, 117, 39, 14, 5, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+    [1781, 1511, 496, 180, 70, 29, 13, 6, 3, 1, 1, 1, 1, 1, 1, 1],
+    [
+        1526, 1495, 593, 253, 115, 55, 27, 14, 7, 4, 2, 1, 1, 1, 1, 1,
+    ],
+    [
+        1289, 1432, 668, 328, 169, 90, 50, 28, 16, 10, 6, 4, 2, 1, 1, 2,
+    ],
+    [
+        1075, 1329, 711, 396, 227, 134, 81, 50, 32, 20, 13, 9, 6, 4, 3, 6,
+    ],
+    [
+        888, 1199, 722, 445, 281, 181, 119, 79, 54, 37, 25, 18, 13, 9, 7, 19,
+    ],
+    [
+        727, 1061, 701, 472, 323, 225, 158, 113, 81, 59, 43, 32, 24, 18, 13, 46,
+    ],
+    [
+        592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101,
+    ],
+];
+
+const STARTS: [[u16; SYMBOLS]; 24] = {
+    let mut out = [[0; SYMBOLS]; 24];
+    let mut b = 0;
+    while b < 24 {
+        let (mut s, mut sum) = (0, 0);
+        while s < SYMBOLS {
+            out[b][s] = sum;
+            sum += FREQUENCIES[b][s];
+            s += 1;
+        }
+        assert!(sum == 1 << PRECISION);
+        b += 1;
+    }
+    out
+};
+
+/// Which table, and how many low bits are even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    table: u8,
+    low: u8,
+}
+
+impl Bucket {
+    /// Of σ in 2⁻⁸.
+    #[inline]
+    fn of(sigma: u32) -> Bucket {
+        // At least 2⁻⁶, so that bucket 0 is the least.
+        let s = sigma.max(4);
+        let exponent = 31 - s.leading_zeros();
+        let mantissa = (u64::from(s) << 16 >> exponent) as u32;
+        // 2^(1/3) and 2^(2/3).
+        let third = u32::from(mantissa >= 82570) + u32::from(mantissa >= 104_032);
+        let index = 3 * (exponent - 2) + third;
+        if index < 24 {
+            return Bucket {
+                table: index as u8,
+                low: 0,
+            };
+        }
+        Bucket {
+            table: 21 + (index % 3) as u8,
+            low: ((index - 21) / 3) as u8,
+        }
+    }
+
+    /// Of a fixed σ in 2⁻⁸.
+    pub fn fixed(sigma: u32) -> Bucket {
+        Bucket::of(sigma)
+    }
+
+    /// Bits that `k` takes, in 2⁻⁸: for the encoder's choices.
+    pub fn cost(self, k: i32) -> u32 {
+        let n = k.unsigned_abs() >> self.low;
+        let symbol = (n as usize).min(SYMBOLS - 1);
+        let even = u32::from(self.low) + u32::from(k != 0);
+        let escape = if symbol == SYMBOLS - 1 {
+            let v = n - 15 + 4;
+            2 * (31 - v.leading_zeros()) - 1
+        } else {
+            0
+        };
+        u32::from(COSTS[usize::from(self.table)][symbol]) + 256 * (even + escape)
+    }
+}
+
+/// −log₂(f/4096) in 2⁻⁸, to a bit: only the encoder's choices depend on it.
+static COSTS: [[u16; SYMBOLS]; 24] = {
+    let mut out = [[0; SYMBOLS]; 24];
+    let mut b = 0;
+    while b < 24 {
+        let mut s = 0;
+        while s < SYMBOLS {
+            out[b][s] = cost_of(FREQUENCIES[b][s] as u64);
+            s += 1;
+        }
+        b += 1;
+    }
+    out
+};
+
+const fn cost_of(f: u64) -> u16 {
+    // log₂ by squaring: eight bits behind the point.
+    let mut x = f << 32;
+    let mut log = 0u32;
+    while x >= 2 << 32 {
+        x >>= 1;
+        log += 256;
+    }
+    let mut bit = 128;
+    while bit > 0 {
+        x = ((x as u128 * x as u128) >> 32) as u64;
+        if x >= 2 << 32 {
+            x >>= 1;
+            log += bit;
+        }
+        bit /= 2;
+    }
+    (12 * 256 - log) as u16
+}
+
+/// What the means of a component start from: half octaves, 0 … 31.
+pub fn start_mean(code: u8) -> u32 {
+    let half = if code & 1 != 0 { 362 } else { 256 };
+    // 2^(code/2 − 4) in 2⁻⁸.
+    (half << (code / 2)) >> 4
+}
+
+/// The code whose mean is nearest to `mean` (of |k|, at the finest level).
+pub fn start_code(mean: f64) -> u8 {
+    ((mean.max(1e-9).log2() + 4.0) * 2.0)
+        .round()
+        .clamp(0.0, 31.0) as u8
+}
+
+/// Means of all components and levels of a segment. The caller's memory.
+#[derive(Clone, Debug, Default)]
+pub struct Means {
+    /// Per component and level: mean in 2⁻⁸, and how many were seen.
+    mean: Vec<[(u32, u32); LEVELS]>,
+}
+
+impl Means {
+    /// As at the start of a segment.
+    pub fn reset(&mut self, starts: &[u8]) {
+        self.mean.clear();
+        self.mean.extend(
+            starts
+                .iter()
+                .map(|&code| FACTOR.map(|factor| ((start_mean(code) * factor) >> 3, 0))),
+        );
+    }
+
+    /// Of component `c` at `level`.
+    #[inline]
+    fn of(&self, c: usize, level: usize) -> u32 {
+        self.mean[c][level].0
+    }
+
+    /// Learns |k|.
+    #[inline]
+    pub fn learn(&mut self, c: usize, level: usize, k: i32) {
+        // max(1/(n + 2.5), 0.15) in 2⁻⁸.
+        const WEIGHT: [i64; 5] = [102, 73, 57, 47, 39];
+        let (mean, seen) = &mut self.mean[c][level];
+        let weight = WEIGHT.get(*seen as usize).copied().unwrap_or(38);
+        let goal = i64::from(k.unsigned_abs().min(1 << 22)) << 8;
+        let at = i64::from(*mean);
+        *mean = (at + (((goal - at) * weight) >> 8)).max(1) as u32;
+        *seen += 1;
+    }
+}
+
+/// |k| / mean in 2⁻⁶, at most 4.
+#[inline]
+fn ratio(k: i32, mean: u32) -> u32 {
+    let n = k.unsigned_abs().min(1 << 16);
+    ((n << 14) / mean.max(16)).min(4 * UNIT)
+}
+
+/// What was seen of the sample that is being coded.
+#[derive(Clone, Debug, Default)]
+pub struct Activity {
+    /// Ratio of each component.
+    pub ratio: Vec<u8>,
+    /// Sum and count of all so far.
+    all: (u32, u32),
+}
+
+impl Activity {
+    /// Before the first component of `count`.
+    pub fn start(&mut self, count: usize) {
+        self.ratio.clear();
+        self.ratio.resize(count, UNIT as u8);
+        self.all = (0, 0);
+    }
+
+    /// Sum and count: what is needed to go back to before a component.
+    pub fn mark(&self) -> (u32, u32) {
+        self.all
+    }
+
+    /// Back to a mark.
+    pub fn back(&mut self, mark: (u32, u32)) {
+        self.all = mark;
+    }
+
+    /// The table for component `c`. `own`: first component of its joint; `parent`: range of components of the parent joint;
+    /// `left`, `right`: ratios of this component at the samples around.
+    #[inline]
+    pub fn bucket(
+        &self,
+        means: &Means,
+        c: usize,
+        level: usize,
+        own: usize,
+        parent: (usize, usize),
+        around: [u8; 2],
+    ) -> Bucket {
+        let average = |from: usize, to: usize| match to - from {
+            0 => UNIT,
+            1 => u32::from(self.ratio[from]),
+            n => {
+                self.ratio[from..to]
+                    .iter()
+                    .map(|r| u32::from(*r))
+                    .sum::<u32>()
+                    / n as u32
+            }
+        };
+        let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
+        let j = average(own, c);
+        let p = average(parent.0, parent.1);
+        let f = match self.all {
+            (_, 0) => UNIT,
+            (sum, count) => sum / count,
+        };
+        let weight = 77 * UNIT + 56 * t + 46 * j + 26 * p + 51 * f;
+        let sigma = (u64::from(means.of(c, level)) * u64::from(weight)) >> 14;
+        Bucket::of(sigma.min(1 << 28) as u32)
+    }
+
+    /// Remembers what component `c` was.
+    #[inline]
+    pub fn put(&mut self, means: &Means, c: usize, level: usize, k: i32) {
+        let r = ratio(k, means.of(c, level));
+        self.ratio[c] = r.min(255) as u8;
+        self.all.0 += r;
+        self.all.1 += 1;
+    }
+}
+
+/// Collects symbols; they are written backwards.
+#[derive(Default)]
+pub struct Encoder {
+    /// Start and frequency; or, where the top bit is set, a value and its even bits.
+    pushed: Vec<(u16, u16)>,
+}
+
+const EVEN: u16 = 1 << 15;
+
+impl Encoder {
+    /// Adds `k`.
+    pub fn put(&mut self, bucket: Bucket, k: i32) {
+        let n = k.unsigned_abs();
+        let high = n >> bucket.low;
+        let symbol = (high as usize).min(SYMBOLS - 1);
+        let table = usize::from(bucket.table);
+        self.pushed
+            .push((STARTS[table][symbol], FREQUENCIES[table][symbol]));
+        if symbol == SYMBOLS - 1 {
+            // Exp-Golomb of order 2.
+            let v = high - 15 + 4;
+            let bits = 31 - v.leading_zeros();
+            for _ in 2..bits {
+                self.even(1, 1);
+            }
+            self.even(0, 1);
+            self.even(v & ((1 << bits) - 1), bits);
+        }
+        self.even(n & ((1u32 << bucket.low) - 1), u32::from(bucket.low));
+        if n != 0 {
+            self.even(u32::from(k < 0), 1);
+        }
+    }
+
+    /// Adds `bits` ≤ 32 bits of even chance.
+    pub fn even(&mut self, value: u32, bits: u32) {
+        if bits > 12 {
+            self.even(value & 0xFFF, 12);
+            self.even(value >> 12, bits - 12);
+        } else if bits > 0 {
+            self.pushed.push((value as u16, EVEN | bits as u16));
+        }
+    }
+
+    /// The bytes of all that was added.
+    pub fn finish(self, out: &mut Vec<u8>) {
+        let mut state = LOW;
+        let mut words: Vec<u16> = Vec::new();
+        for &(start, frequency) in self.pushed.iter().rev() {
+            if frequency & EVEN != 0 {
+                let bits = u32::from(frequency & !EVEN);
+                if u64::from(state) >= 1u64 << (32 - bits) {
+                    words.push(state as u16);
+                    state >>= 16;
+                }
+                state = state << bits | u32::from(start);
+            } else {
+                let f = u32::from(frequency);
+                if u64::from(state) >= u64::from(f) << (32 - PRECISION) {
+                    words.push(state as u16);
+                    state >>= 16;
+                }
+                state = ((state / f) << PRECISION) + state % f + u32::from(start);
+            }
+        }
+        out.extend_from_slice(&state.to_le_bytes());
+        for word in words.iter().rev() {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        // An untouched state is the commonest: a segment without content is no bytes.
+        if self.pushed.is_empty() {
+            out.truncate(out.len() - 4);
+        }
+    }
+}
+
+/// Takes symbols in the order in which they were added. Words beyond the end are zeros; [`Decoder::finish`] finds out.
+pub struct Decoder<'a> {
+    state: u32,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads what [`Encoder::finish`] wrote.
+    pub fn new(bytes: &'a [u8]) -> Decoder<'a> {
+        let (state, at) = match bytes.first_chunk::<4>() {
+            Some(first) => (u32::from_le_bytes(*first), 4),
+            None => (LOW, bytes.len()),
+        };
+        Decoder { state, bytes, at }
+    }
+
+    #[inline]
+    fn fill(&mut self) {
+        if self.state < LOW {
+            let word = match self.bytes.get(self.at..self.at + 2) {
+                Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
+                None => 0,
+            };
+            self.at += 2;
+            self.state = self.state << 16 | word;
+        }
+    }
+
+    /// Next k.
+    #[inline]
+    pub fn take(&mut self, bucket: Bucket) -> i32 {
+        let table = usize::from(bucket.table);
+        let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
+        let starts = &STARTS[table];
+        let symbol = starts.iter().filter(|&&s| s <= slot).count() - 1;
+        let f = u32::from(FREQUENCIES[table][symbol]);
+        self.state = f
+            .wrapping_mul(self.state >> PRECISION)
+            .wrapping_add(u32::from(slot - starts[symbol]));
+        self.fill();
+        let mut n = symbol as u32;
+        if symbol == SYMBOLS - 1 {
+            let mut bits = 2;
+            while bits < 30 && self.even(1) != 0 {
+                bits += 1;
+            }
+            n = (1 << bits | self.even(bits)).wrapping_add(15 - 4);
+        }
+        if bucket.low > 0 {
+            let low = u32::from(bucket.low);
+            n = n << low | self.even(low);
+        }
+        let n = (n & 0x3FFF_FFFF) as i32;
+        if n != 0 && self.even(1) != 0 { -n } else { n }
+    }
+
+    /// Next `bits` ≤ 32 bits of even chance.
+    #[inline]
+    pub fn even(&mut self, bits: u32) -> u32 {
+        if bits > 12 {
+            let low = self.even(12);
+            return self.even(bits - 12) << 12 | low;
+        }
+        let value = self.state & ((1 << bits) - 1);
+        self.state >>= bits;
+        self.fill();
+        value
+    }
+
+    /// Refuses bytes that were too few, too many or wrong: the state must be the encoder's first.
+    pub fn finish(&self) -> Result<(), Corrupt> {
+        if self.state == LOW && self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(Corrupt(
+                "residuals of a clip do not end where their bytes do",
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn buckets_are_third_octaves() {
+        assert_eq!(Bucket::of(0), Bucket { table: 0, low: 0 });
+        for sigma in 4..1_000_000u32 {
+            let b = Bucket::of(sigma);
+            let exact = 3.0 * (f64::from(sigma) / 256.0).log2() + 18.0;
+            let got = f64::from(b.table) + 3.0 * f64::from(b.low);
+            assert!(
+                got <= exact + 1e-4 && exact < got + 1.0 + 1e-4,
+                "{sigma} {b:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn costs_are_those_of_the_tables() {
+        for (b, row) in FREQUENCIES.iter().enumerate() {
+            for (s, &f) in row.iter().enumerate() {
+                let want = -(f64::from(f) / 4096.0).log2() * 256.0;
+                assert!((f64::from(COSTS[b][s]) - want).abs() < 2.0);
+            }
+        }
+    }
+
+    #[test]
+    fn starts_come_back() {
+        for code in 0..32 {
+            assert_eq!(start_code(f64::from(start_mean(code)) / 256.0), code);
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let mut encoder = Encoder::default();
+        for k in [0, 1, -1, 5, -20, 1000, 0] {
+            encoder.put(Bucket::of(300), k);
+        }
+        encoder.even(0x1234_5678, 32);
+        let mut bytes = Vec::new();
+        encoder.finish(&mut bytes);
+        let mut decoder = Decoder::new(&bytes);
+        for k in [0, 1, -1, 5, -20, 1000, 0] {
+            assert_eq!(decoder.take(Bucket::of(300)), k);
+        }
+        assert_eq!(decoder.even(32), 0x1234_5678);
+        decoder.finish().unwrap();
+        let mut nothing = Vec::new();
+        Encoder::default().finish(&mut nothing);
+        assert_eq!(nothing, []);
+        Decoder::new(&nothing).finish().unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(values in prop::collection::vec((any::<i32>(), 0u32..30, 0u32..1 << 20), 0..300)) {
+            let values: Vec<(i32, Bucket)> = values
+                .iter()
+                .map(|&(k, shift, sigma)| ((k >> shift).clamp(-0x0FFF_FFFF, 0x0FFF_FFFF), Bucket::of(sigma)))
+                .collect();
+            let mut encoder = Encoder::default();
+            for &(k, bucket) in &values {
+                encoder.put(bucket, k);
+            }
+            let mut bytes = Vec::new();
+            encoder.finish(&mut bytes);
+            let mut decoder = Decoder::new(&bytes);
+            for &(k, bucket) in &values {
+                prop_assert_eq!(decoder.take(bucket), k);
+            }
+            prop_assert!(decoder.finish().is_ok());
+            if !bytes.is_empty() {
+                bytes.push(0);
+                let mut decoder = Decoder::new(&bytes);
+                for &(_, bucket) in &values {
+                    decoder.take(bucket);
+                }
+                prop_assert!(decoder.finish().is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the stored form. Lossless.
+//!
+//! *text*, *list*, *transform* as in [`crate::record`]. A skeleton:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `name` | |
+//! | … | list | `joints` | parents before children, at most 2^14 |
+//!
+//! A joint:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `name` | |
+//! | … | 1 … 5 | `parent` | varint, 0 = none, else joint + 1 |
+//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity |
+//! | … | 12 or 40 | `rest` | translation, or the whole transform |
+//! | … | 4 | `shell` | f32, distance of the error metric's points |
+//! | … | list | `ends` | 3 × f32 each: ends of the chain that are no joints |
+//!
+//! A clip:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `name` | |
+//! | … | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
+//! | … | 8 | `asked` | f64, tolerance that was asked for |
+//! | … | 8 | `tolerance` | f64, tolerance that is promised |
+//! | … | rest | `stored` | the stored form |
+
+use super::{MAX_JOINTS, NONE, Skeleton};
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::transform::Transform;
+
+/// A skeleton as it is in a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SkeletonRecord {
+    /// Name.
+    pub name: String,
+    /// Names of the joints.
+    pub names: Vec<String>,
+    /// Parents, or [`NONE`].
+    pub parents: Vec<u32>,
+    /// Default pose.
+    pub rest: Vec<Transform>,
+    /// Shell distances.
+    pub shell: Vec<f32>,
+    /// Ends of chains.
+    pub ends: Vec<Vec<[f32; 3]>>,
+}
+
+impl SkeletonRecord {
+    /// Borrowed, for decoders.
+    pub fn skeleton(&self) -> Skeleton<'_> {
+        Skeleton {
+            parents: &self.parents,
+            rest: &self.rest,
+            shell: &self.shell,
+        }
+    }
+}
+
+/// What a clip's chunk says before the stored form.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClipRecord {
+    /// Name.
+    pub name: String,
+    /// Number among the file's skeletons.
+    pub skeleton: u32,
+    /// Tolerance that was asked for.
+    pub asked: f64,
+    /// Tolerance that is promised: larger where f32 cannot hold what was asked for.
+    pub tolerance: f64,
+}
+
+fn put_floats(values: &[f32], out: &mut Vec<u8>) {
+    for v in values {
+        out.extend_from_slice(&v.to_le_bytes());
+    }
+}
+
+/// Appends a skeleton.
+pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
+    put_sized(skeleton.name.as_bytes(), out);
+    put_varint(skeleton.parents.len() as u32, out);
+    for (j, &parent) in skeleton.parents.iter().enumerate() {
+        put_sized(skeleton.names[j].as_bytes(), out);
+        put_varint(if parent == NONE { 0 } else { parent + 1 }, out);
+        let rest = &skeleton.rest[j];
+        let turned = rest.rotation != Transform::IDENTITY.rotation || rest.scale != [1.0; 3];
+        out.push(u8::from(turned));
+        if turned {
+            put_floats(&rest.rotation, out);
+        }
+        put_floats(&rest.translation, out);
+        if turned {
+            put_floats(&rest.scale, out);
+        }
+        put_floats(&[skeleton.shell[j]], out);
+        put_varint(skeleton.ends[j].len() as u32, out);
+        for end in &skeleton.ends[j] {
+            put_floats(end, out);
+        }
+    }
+}
+
+fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
+    let size = cursor.varint()? as usize;
+    let bytes = cursor.take(size)?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("a name is not UTF-8"))
+}
+
+fn floats<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[f32; N], Corrupt> {
+    let mut out = [0.0; N];
+    for v in &mut out {
+        *v = cursor.f32()?;
+        if !v.is_finite() {
+            return Err(Corrupt("a number of a skeleton is none"));
+        }
+    }
+    Ok(out)
+}
+
+/// Reads all of `bytes`.
+pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let mut skeleton = SkeletonRecord {
+        name: text(&mut cursor)?,
+        ..SkeletonRecord::default()
+    };
+    let joints = cursor.varint()? as usize;
+    if joints > MAX_JOINTS {
+        return Err(Corrupt("a skeleton with too many joints"));
+    }
+    for _ in 0..joints {
+        skeleton.names.push(text(&mut cursor)?);
+        skeleton.parents.push(cursor.varint()?.wrapping_sub(1));
+        let mut rest = Transform::IDENTITY;
+        let turned = match cursor.u8()? {
+            0 => false,
+            1 => true,
+            _ => return Err(Corrupt("unknown flags of a joint")),
+        };
+        if turned {
+            rest.rotation = floats(&mut cursor)?;
+        }
+        rest.translation = floats(&mut cursor)?;
+        if turned {
+            rest.scale = floats(&mut cursor)?;
+        }
+        skeleton.rest.push(rest);
+        let [shell] = floats(&mut cursor)?;
+        skeleton.shell.push(shell);
+        let ends = cursor.varint()? as usize;
+        if ends > cursor.left() / 12 {
+            return Err(Corrupt("ends of a joint end early"));
+        }
+        let ends: Result<Vec<_>, Corrupt> = (0..ends).map(|_| floats(&mut cursor)).collect();
+        skeleton.ends.push(ends?);
+    }
+    if cursor.left() > 0 {
+        return Err(Corrupt("bytes behind the end of a skeleton"));
+    }
+    skeleton.skeleton().check()?;
+    Ok(skeleton)
+}
+
+/// Appends a clip.
+pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
+    put_sized(clip.name.as_bytes(), out);
+    put_varint(clip.skeleton, out);
+    out.extend_from_slice(&clip.asked.to_le_bytes());
+    out.extend_from_slice(&clip.tolerance.to_le_bytes());
+    out.extend_from_slice(stored);
+}
+
+/// What a clip's chunk says, and its stored form.
+pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let clip = ClipRecord {
+        name: text(&mut cursor)?,
+        skeleton: cursor.varint()?,
+        asked: f64::from_le_bytes(cursor.array()?),
+        tolerance: f64::from_le_bytes(cursor.array()?),
+    };
+    if !(clip.asked > 0.0
+        && clip.asked.is_finite()
+        && clip.tolerance.is_finite()
+        && clip.tolerance >= clip.asked)
+    {
+        return Err(Corrupt("a clip without a tolerance"));
+    }
+    let left = cursor.left();
+    Ok((clip, cursor.take(left)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skeleton() -> SkeletonRecord {
+        let mut turned = Transform::IDENTITY;
+        turned.rotation = [0.6, 0.0, 0.0, 0.8];
+        turned.translation = [1.0, -2.5, 3.0];
+        SkeletonRecord {
+            name: "body".into(),
+            names: vec!["hips".into(), "λ".into()],
+            parents: vec![NONE, 0],
+            rest: vec![Transform::IDENTITY, turned],
+            shell: vec![3.0, 1.5],
+            ends: vec![vec![], vec![[0.0, 1.0, 2.0]]],
+        }
+    }
+
+    #[test]
+    fn records_come_back_and_every_truncation_is_refused() {
+        let mut bytes = Vec::new();
+        encode_skeleton(&skeleton(), &mut bytes);
+        assert_eq!(decode_skeleton(&bytes), Ok(skeleton()));
+        for end in 0..bytes.len() {
+            assert!(decode_skeleton(&bytes[..end]).is_err());
+        }
+        for at in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[at / 8] ^= 1 << (at % 8);
+            let _ = decode_skeleton(&bytes);
+        }
+        let clip = ClipRecord {
+            name: "walk".into(),
+            skeleton: 0,
+            asked: 0.01,
+            tolerance: 0.02,
+        };
+        let mut bytes = Vec::new();
+        encode_clip(&clip, b"abc", &mut bytes);
+        assert_eq!(decode_clip(&bytes), Ok((clip, &b"abc"[..])));
+        for end in 0..bytes.len() - 3 {
+            assert!(decode_clip(&bytes[..end]).is_err());
+        }
+    }
+
+    #[test]
+    fn skeletons_that_are_none_are_refused() {
+        let refused = |change: fn(&mut SkeletonRecord)| {
+            let mut s = skeleton();
+            change(&mut s);
+            let mut bytes = Vec::new();
+            encode_skeleton(&s, &mut bytes);
+            assert!(decode_skeleton(&bytes).is_err());
+        };
+        refused(|s| s.parents[1] = 1);
+        refused(|s| s.parents[0] = 1);
+        refused(|s| s.shell[0] = 0.0);
+        refused(|s| s.shell[1] = f32::NAN);
+        refused(|s| s.rest[1].rotation = [0.0; 4]);
+        refused(|s| s.rest[1].translation[0] = f32::INFINITY);
+    }
+}

@@ -1,0 +1,155 @@
+//! In which order the samples of a segment are coded, and from which others each is predicted. Pure arithmetic.
+//!
+//! ```text
+//! keys      samples 0, S, 2S, … and the last one; coded first, one after the other, in a part of their own
+//! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in the order of time
+//! ```
+//!
+//! A sample at distance h from its neighbours is predicted by the polynomial through up to four samples that are known: those at −h and +h
+//! and at −3h and +3h, at the segment's ends fewer. Two known ends mean that no segment needs another one.
+
+/// Most samples that one is predicted from.
+pub const TAPS: usize = 4;
+/// Largest log2 of a segment's intervals. Part of the format.
+pub const MAX_LOG: u32 = 7;
+
+/// What a sample is predicted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taps {
+    /// Sample numbers within the segment: left, right, outer ones.
+    pub at: [usize; TAPS],
+    /// In 2⁻¹⁶; their sum is 2¹⁶.
+    pub weight: [i32; TAPS],
+    /// How many there are.
+    pub count: usize,
+}
+
+/// One sample of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Number within the segment; 0 and its length are the keys.
+    pub sample: usize,
+    /// log2 of the distance to the neighbours.
+    pub level: u32,
+    /// What it is predicted from.
+    pub taps: Taps,
+}
+
+/// Number of keys of a clip.
+pub fn keys(samples: u32, log: u32) -> u32 {
+    match samples {
+        0 | 1 => samples,
+        n => (n - 1).div_ceil(1 << log) + 1,
+    }
+}
+
+/// Sample number of key `i`.
+pub fn key(samples: u32, log: u32, i: u32) -> u32 {
+    (u64::from(i) << log).min(u64::from(samples.saturating_sub(1))) as u32
+}
+
+/// The samples of a segment of `length` intervals, in the order in which they are coded.
+pub fn steps(length: usize, log: u32) -> impl Iterator<Item = Step> {
+    (0..log).rev().flat_map(move |level| {
+        let h = 1usize << level;
+        (h..length).step_by(2 * h).map(move |sample| Step {
+            sample,
+            level,
+            taps: taps(sample, h, length),
+        })
+    })
+}
+
+/// From what sample `t` at distance `h` is predicted.
+pub fn taps(t: usize, h: usize, length: usize) -> Taps {
+    let (left, right) = (t - h, (t + h).min(length));
+    let mut at = [left, right, 0, 0];
+    let mut count = 2;
+    if t >= 3 * h {
+        at[count] = t - 3 * h;
+        count += 1;
+    }
+    let far = (t + 3 * h).min(length);
+    // One that is close to the right neighbour would only add noise.
+    if far >= right + h {
+        at[count] = far;
+        count += 1;
+    }
+    let mut weight = [0; TAPS];
+    let position = |i: usize| at[i] as i64 - t as i64;
+    for i in 0..count {
+        let (mut above, mut below) = (1i64, 1i64);
+        for j in (0..count).filter(|&j| j != i) {
+            above *= -position(j);
+            below *= position(i) - position(j);
+        }
+        // |position| < 2⁹, so that the product of three and 16 bits fits. Rounded towards zero.
+        weight[i] = ((above << 16) / below) as i32;
+    }
+    // What rounding took away goes to the left neighbour.
+    weight[0] += (1 << 16) - weight.iter().sum::<i32>();
+    Taps { at, weight, count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sample_once_and_only_from_known_ones() {
+        for log in 1..=MAX_LOG {
+            for length in 1..=1usize << log {
+                let mut known = vec![false; length + 1];
+                (known[0], known[length]) = (true, true);
+                for step in steps(length, log) {
+                    assert!(!known[step.sample]);
+                    for &tap in &step.taps.at[..step.taps.count] {
+                        assert!(known[tap], "{log} {length} {step:?}");
+                    }
+                    assert_eq!(step.taps.weight.iter().sum::<i32>(), 1 << 16);
+                    known[step.sample] = true;
+                }
+                assert!(known.iter().all(|k| *k));
+            }
+        }
+    }
+
+    #[test]
+    fn weights_are_the_usual_ones() {
+        assert_eq!(taps(3, 1, 8).weight, [36864, 36864, -4096, -4096]);
+        assert_eq!(taps(1, 1, 2).weight, [32768, 32768, 0, 0]);
+        // Left, right, outer right: 3/8, 3/4, −1/8.
+        assert_eq!(taps(1, 1, 8).weight, [24576, 49152, -8192, 0]);
+        assert_eq!(taps(1, 1, 8).at[..3], [0, 2, 4]);
+        assert_eq!(taps(7, 1, 8).weight, [49152, 24576, -8192, 0]);
+    }
+
+    #[test]
+    fn cubics_are_predicted() {
+        let f = |t: usize| (t * t * t) as i64 - 40 * (t * t) as i64 + 7;
+        for step in steps(100, 7).filter(|s| s.taps.count == 4) {
+            let sum: i64 = (0..4)
+                .map(|i| i64::from(step.taps.weight[i]) * f(step.taps.at[i]))
+                .sum();
+            let error = sum - (f(step.sample) << 16);
+            assert!(error.abs() < 4 * 800_000, "{step:?} {error}");
+        }
+    }
+
+    #[test]
+    fn keys_are_at_both_ends() {
+        assert_eq!(
+            (
+                keys(0, 7),
+                keys(1, 7),
+                keys(2, 7),
+                keys(129, 7),
+                keys(130, 7)
+            ),
+            (0, 1, 2, 2, 3)
+        );
+        assert_eq!(key(130, 7, 2), 129);
+        assert_eq!(key(1, 7, 0), 0);
+        assert_eq!(key(u32::MAX, 7, u32::MAX), u32::MAX - 1);
+    }
+}

@@ -1,0 +1,709 @@
+//! The stored form of a clip: residuals in the order of [`super::schedule`], range-coded segment by segment. Exact: what the compiler measured
+//! is what comes out.
+//!
+//! ```text
+//! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
+//! keys, segment    residuals of samples, one `entropy` stream each: shift (0 … 5, as a residual of σ = 1/16), then k of each component
+//! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, as far as they are animated
+//! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, cut at ±2²⁸
+//! vector           word += κ per axis                                  word in 2⁻⁵ steps, relative to the rest pose
+//! angle            word += (κ · round(step/2π·2⁴⁰)) >> 13              wraps
+//! free             turn by y = (Σ κ · round(step·axis·2³⁴)) >> 11      of `rotation`
+//! ```
+//!
+//! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their differences to the left one), rounded down,
+//! of a free rotation that of quaternions. The first key is predicted from the rest pose (angles 0), every other from the key before.
+//!
+//! A segment needs the keys at both its ends and nothing else. Keys are few; a reader decodes all of them when it opens the clip.
+
+use super::entropy::{Activity, Bucket, Decoder, Encoder, Means};
+use super::rotation::{self, Quaternion};
+use super::schedule::{self, Step, Taps};
+use super::step::{Steps, steps};
+use super::{Header, Rotation, Skeleton, Vector, fixed, side};
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::transform::Transform;
+
+/// Most words of all keys together, so that a few bytes cannot ask for all memory.
+pub const MAX_KEY_WORDS: usize = 1 << 26;
+/// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
+pub const MAX_SHIFT: u8 = 5;
+/// Level of keys in `entropy`.
+pub const KEY_LEVEL: usize = 7;
+/// κ of one step.
+pub const STEP: i64 = 32;
+const MAX_KAPPA: i64 = 1 << 28;
+
+/// What an animated sub-track is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Three words and components.
+    Translation,
+    /// Three words and components.
+    Scale,
+    /// One of each.
+    Hinge,
+    /// Two of each.
+    TwoAxes,
+    /// Four words, three components.
+    Free,
+}
+
+/// An animated sub-track.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The joint.
+    pub joint: usize,
+    /// What it is.
+    pub kind: Kind,
+    /// First component, and how many.
+    pub component: usize,
+    /// Number of components.
+    pub components: usize,
+    /// First word of a sample.
+    pub word: usize,
+    /// Number of words.
+    pub words: usize,
+    /// Free: per component its turn of one step in 2⁻³⁴ · 2; angles: the first of each row.
+    turn: [[i64; 3]; 3],
+    /// First component of the same joint.
+    own: usize,
+    /// Components of the nearest ancestor that has any.
+    parent: (usize, usize),
+}
+
+/// All that follows from header and skeleton.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Side information.
+    pub header: Header,
+    /// Animated sub-tracks in order.
+    pub groups: Vec<Group>,
+    /// Axes and steps per joint.
+    pub steps: Vec<Steps>,
+    /// Components per sample.
+    pub components: usize,
+    /// Words per sample.
+    pub words: usize,
+    /// Words of the rest pose.
+    rest: Vec<i32>,
+    /// Per joint: transform of what is not animated.
+    still: Vec<Transform>,
+}
+
+fn narrow(v: f64) -> f32 {
+    v as f32
+}
+
+impl Plan {
+    /// `header` must be of this skeleton, which must be checked.
+    pub fn new(skeleton: &Skeleton<'_>, header: Header) -> Result<Plan, Corrupt> {
+        let joints = skeleton.parents.len();
+        if header.rotations.len() != joints {
+            return Err(Corrupt("wrong number of joints"));
+        }
+        let steps = steps(skeleton, &header);
+        let mut plan = Plan {
+            groups: Vec::new(),
+            components: 0,
+            words: 0,
+            rest: Vec::new(),
+            still: Vec::with_capacity(joints),
+            steps,
+            header,
+        };
+        let mut ranges: Vec<(usize, usize)> = Vec::with_capacity(joints);
+        for j in 0..joints {
+            let above = skeleton.parent(j).map_or((0, 0), |p| ranges[p]);
+            let own = plan.components;
+            let rest = skeleton.rest[j];
+            if plan.header.translations[j] == Vector::Animated {
+                plan.add(j, Kind::Translation, own, above, rest);
+            }
+            match plan.header.rotations[j] {
+                Rotation::Hinge { .. } => plan.add(j, Kind::Hinge, own, above, rest),
+                Rotation::TwoAxes { .. } => plan.add(j, Kind::TwoAxes, own, above, rest),
+                Rotation::Free => plan.add(j, Kind::Free, own, above, rest),
+                _ => {}
+            }
+            if plan.header.scales[j] == Vector::Animated {
+                plan.add(j, Kind::Scale, own, above, rest);
+            }
+            let end = plan.components;
+            ranges.push(if end > own { (own, end) } else { above });
+            let vector = |v: Vector, rest: [f32; 3]| match v {
+                Vector::Constant(v) => v,
+                _ => rest,
+            };
+            plan.still.push(Transform {
+                rotation: match plan.header.rotations[j] {
+                    Rotation::Constant(q) => q.float().map(narrow),
+                    _ => rest.rotation,
+                },
+                translation: vector(plan.header.translations[j], rest.translation),
+                scale: vector(plan.header.scales[j], rest.scale),
+            });
+        }
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        joint: usize,
+        kind: Kind,
+        own: usize,
+        parent: (usize, usize),
+        rest: Transform,
+    ) {
+        let s = &self.steps[joint];
+        let mut turn = [[0i64; 3]; 3];
+        let (components, words) = match kind {
+            Kind::Translation | Kind::Scale => (3, 3),
+            Kind::Hinge => (1, 1),
+            Kind::TwoAxes => (2, 2),
+            Kind::Free => (3, 4),
+        };
+        for c in 0..components {
+            match kind {
+                Kind::Hinge | Kind::TwoAxes => {
+                    let circle = std::f64::consts::TAU;
+                    turn[c][0] = (s.rotation[c] / circle * 1_099_511_627_776.0).round() as i64;
+                }
+                Kind::Free => {
+                    turn[c] =
+                        s.axes[c].map(|v| (s.rotation[c] * v * 17_179_869_184.0).round() as i64);
+                }
+                _ => {}
+            }
+        }
+        match kind {
+            Kind::Free => self.rest.extend(fixed(rest.rotation)),
+            _ => self.rest.extend(std::iter::repeat_n(0, words)),
+        }
+        self.groups.push(Group {
+            joint,
+            kind,
+            component: self.components,
+            components,
+            word: self.words,
+            words,
+            turn,
+            own,
+            parent,
+        });
+        self.components += components;
+        self.words += words;
+    }
+
+    /// Number of segments.
+    pub fn segments(&self) -> usize {
+        self.keys().saturating_sub(1)
+    }
+
+    /// Number of keys.
+    pub fn keys(&self) -> usize {
+        schedule::keys(self.header.samples, u32::from(self.header.log)) as usize
+    }
+
+    /// Sample number of a key.
+    pub fn key(&self, i: usize) -> usize {
+        schedule::key(self.header.samples, u32::from(self.header.log), i as u32) as usize
+    }
+
+    /// The samples between key `segment` and the next, in order; numbered from that key.
+    pub fn steps_of(&self, segment: usize) -> impl Iterator<Item = Step> + use<> {
+        let length = self.key(segment + 1) - self.key(segment);
+        schedule::steps(length, u32::from(self.header.log))
+    }
+
+    /// Words of what the first key is predicted from.
+    pub fn rest_words(&self) -> &[i32] {
+        &self.rest
+    }
+
+    /// The table for component `c` of `group`.
+    #[inline]
+    pub fn bucket(
+        &self,
+        activity: &Activity,
+        means: &Means,
+        c: usize,
+        level: usize,
+        group: &Group,
+        around: [&[u8]; 2],
+    ) -> Bucket {
+        let sides = [around[0][c], around[1][c]];
+        activity.bucket(means, c, level, group.own, group.parent, sides)
+    }
+
+    /// What other components say of component `c`, given κ of all before it.
+    #[inline]
+    pub fn cross(&self, c: usize, kappa: &[i64]) -> i64 {
+        let [a, b] = self.header.sources[c];
+        if a.weight == 0 {
+            return 0;
+        }
+        let mut sum = (i64::from(a.weight) * kappa[a.component as usize] + 16) >> 5;
+        if b.weight != 0 {
+            sum += (i64::from(b.weight) * kappa[b.component as usize] + 16) >> 5;
+        }
+        sum
+    }
+}
+
+/// κ of residual `k`.
+#[inline]
+pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
+    (i64::from(k) * (STEP >> shift) + cross).clamp(-MAX_KAPPA, MAX_KAPPA)
+}
+
+impl Group {
+    /// Prediction of this sub-track from samples around; `words` holds samples of `stride` words.
+    #[inline]
+    pub fn predict(&self, words: &[i32], stride: usize, taps: &Taps) -> [i32; 4] {
+        let at = |tap: usize| &words[taps.at[tap] * stride + self.word..][..self.words];
+        match self.kind {
+            Kind::Free => {
+                let mut q = [rotation::IDENTITY; 4];
+                for (tap, q) in q[..taps.count].iter_mut().enumerate() {
+                    q.copy_from_slice(at(tap));
+                }
+                rotation::mixed(&q[..taps.count], &taps.weight[..taps.count])
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                let mut out = [0; 4];
+                for w in 0..self.words {
+                    let base = at(0)[w];
+                    let sum: i64 = (1..taps.count)
+                        .map(|tap| {
+                            i64::from(taps.weight[tap]) * i64::from(at(tap)[w].wrapping_sub(base))
+                        })
+                        .sum();
+                    out[w] = base.wrapping_add((sum >> 16) as i32);
+                }
+                out
+            }
+            Kind::Translation | Kind::Scale => {
+                let mut out = [0; 4];
+                for w in 0..3 {
+                    let sum: i64 = (0..taps.count)
+                        .map(|tap| i64::from(taps.weight[tap]) * i64::from(at(tap)[w]))
+                        .sum();
+                    out[w] = (sum >> 16) as i32;
+                }
+                out
+            }
+        }
+    }
+
+    /// Words of the prediction moved on by κ of the components.
+    #[inline]
+    pub fn apply(&self, prediction: [i32; 4], kappa: [i64; 3]) -> [i32; 4] {
+        match self.kind {
+            Kind::Free => {
+                let [a, b, c] = &self.turn;
+                let along = |i: usize| (kappa[0] * a[i] + kappa[1] * b[i] + kappa[2] * c[i]) >> 11;
+                rotation::turned(prediction, [along(0), along(1), along(2)])
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                let mut out = prediction;
+                for w in 0..self.words {
+                    let turn = kappa[w].wrapping_mul(self.turn[w][0]) >> 13;
+                    out[w] = out[w].wrapping_add(turn as i32);
+                }
+                out
+            }
+            Kind::Translation | Kind::Scale => {
+                let mut out = prediction;
+                for w in 0..3 {
+                    let sum = i64::from(out[w]) + kappa[w];
+                    out[w] = sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+                }
+                out
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// The rotation that `words` of a rotation group say, x y z w.
+    #[inline]
+    pub fn rotation(&self, group: &Group, words: &[i32]) -> [f32; 4] {
+        match (&self.header.rotations[group.joint], group.kind) {
+            (Rotation::Hinge { rest, .. }, Kind::Hinge) => {
+                let axis = self.steps[group.joint].axes[0];
+                rotation::multiply(rest.float(), rotation::about(axis, words[0])).map(narrow)
+            }
+            (Rotation::TwoAxes { rest, .. }, Kind::TwoAxes) => {
+                let axes = &self.steps[group.joint].axes;
+                let first = rotation::multiply(rest.float(), rotation::about(axes[0], words[0]));
+                rotation::multiply(first, rotation::about(axes[1], words[1])).map(narrow)
+            }
+            _ => {
+                let q: Quaternion = [words[0], words[1], words[2], words[3]];
+                rotation::float(q).map(narrow)
+            }
+        }
+    }
+
+    /// The translation or scale that `words` of its group say.
+    #[inline]
+    pub fn vector(&self, group: &Group, words: &[i32]) -> [f32; 3] {
+        let (rest, step) = match group.kind {
+            Kind::Scale => (self.still[group.joint].scale, self.steps[group.joint].scale),
+            _ => (
+                self.still[group.joint].translation,
+                self.steps[group.joint].translation,
+            ),
+        };
+        let unit = step / STEP as f64;
+        [0, 1, 2].map(|i| narrow(f64::from(rest[i]) + f64::from(words[i]) * unit))
+    }
+
+    /// Local transforms of all joints where nothing moves; animated sub-tracks have the rest pose.
+    pub fn still(&self) -> &[Transform] {
+        &self.still
+    }
+
+    /// Local transforms of all joints at a sample.
+    pub fn pose(&self, words: &[i32], out: &mut [Transform]) {
+        out.copy_from_slice(&self.still);
+        for group in &self.groups {
+            let words = &words[group.word..group.word + group.words];
+            let out = &mut out[group.joint];
+            match group.kind {
+                Kind::Translation => out.translation = self.vector(group, words),
+                Kind::Scale => out.scale = self.vector(group, words),
+                _ => out.rotation = self.rotation(group, words),
+            }
+        }
+    }
+}
+
+/// Residuals of one sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Residuals {
+    /// Steps are 2^shift times as fine.
+    pub shift: u8,
+    /// One per component, |k| < 2²⁸.
+    pub k: Vec<i32>,
+}
+
+/// σ of shifts.
+const SHIFT_SIGMA: u32 = 16;
+
+/// Writes a clip. `keys`: residuals of all keys; `segments`: of the samples between, in the order of [`Plan::steps_of`].
+pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    side::encode(&plan.header, &mut bytes);
+    put_sized(&bytes, out);
+    bytes.clear();
+    encode_keys(plan, keys, &mut bytes);
+    put_sized(&bytes, out);
+    let mut all = Vec::new();
+    for (s, samples) in segments.iter().enumerate() {
+        let start = all.len();
+        encode_segment(plan, s, samples, &mut all);
+        put_varint((all.len() - start) as u32, out);
+    }
+    out.extend_from_slice(&all);
+}
+
+/// What the symbols of a sample depend on.
+struct Walk<'a> {
+    plan: &'a Plan,
+    means: Means,
+    activity: Activity,
+}
+
+impl<'a> Walk<'a> {
+    fn new(plan: &'a Plan) -> Walk<'a> {
+        let mut means = Means::default();
+        means.reset(&plan.header.starts);
+        Walk {
+            plan,
+            means,
+            activity: Activity::default(),
+        }
+    }
+
+    fn put(
+        &mut self,
+        level: usize,
+        around: [&[u8]; 2],
+        residuals: &Residuals,
+        encoder: &mut Encoder,
+    ) {
+        encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
+        self.activity.start(self.plan.components);
+        for group in &self.plan.groups {
+            for c in group.component..group.component + group.components {
+                let sides = [around[0][c], around[1][c]];
+                let bucket =
+                    (self.activity).bucket(&self.means, c, level, group.own, group.parent, sides);
+                let k = residuals.k[c];
+                encoder.put(bucket, k);
+                self.activity.put(&self.means, c, level, k);
+                self.means.learn(c, level, k);
+            }
+        }
+    }
+}
+
+fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let calm = vec![CALM; plan.components];
+    for key in keys {
+        walk.put(KEY_LEVEL, [&calm, &calm], key, &mut encoder);
+    }
+    encoder.finish(out);
+}
+
+/// Ratio 1: of what is not known.
+pub const CALM: u8 = 64;
+
+fn encode_segment(plan: &Plan, segment: usize, samples: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let n = plan.components;
+    let length = plan.key(segment + 1) - plan.key(segment);
+    let mut ratios = vec![CALM; (length + 1) * n];
+    for (step, residuals) in plan.steps_of(segment).zip(samples) {
+        let [left, right] = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+        walk.put(step.level as usize, [left, right], residuals, &mut encoder);
+        ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
+    }
+    encoder.finish(out);
+}
+
+/// An opened clip: its plan, its keys, and where its segments are.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// What follows from header and skeleton.
+    pub plan: Plan,
+    /// Words of all keys.
+    keys: Vec<i32>,
+    segments: Vec<u8>,
+    /// Ends of the segments.
+    ends: Vec<usize>,
+    /// Bytes of header, keys and sizes.
+    pub head_bytes: usize,
+}
+
+/// Memory of a decoder, for one segment at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    words: Vec<i32>,
+    ratios: Vec<u8>,
+    calm: Vec<u8>,
+    fresh: Vec<i32>,
+    means: Means,
+    activity: Activity,
+    kappa: Vec<i64>,
+}
+
+impl Stored {
+    /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
+    pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Stored, Corrupt> {
+        skeleton.check()?;
+        let mut cursor = Cursor::new(bytes);
+        let size = cursor.varint()? as usize;
+        let header = side::decode(cursor.take(size)?, skeleton.parents.len())?;
+        let plan = Plan::new(skeleton, header)?;
+        let size = cursor.varint()? as usize;
+        let key_bytes = cursor.take(size)?;
+        let segments = plan.segments();
+        // A size takes a byte.
+        if segments > cursor.left() {
+            return Err(Corrupt("sizes of a clip's segments end early"));
+        }
+        if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
+            return Err(Corrupt("a clip with more keys than a reader takes"));
+        }
+        let mut ends = Vec::with_capacity(segments);
+        let mut end = 0usize;
+        for _ in 0..segments {
+            end += cursor.varint()? as usize;
+            ends.push(end);
+        }
+        let head_bytes = cursor.used();
+        if cursor.left() != end {
+            return Err(Corrupt("sizes of a clip's segments do not sum up"));
+        }
+        let mut stored = Stored {
+            keys: Vec::new(),
+            segments: cursor.take(end)?.to_vec(),
+            ends,
+            plan,
+            head_bytes,
+        };
+        stored.decode_keys(key_bytes)?;
+        Ok(stored)
+    }
+
+    fn decode_keys(&mut self, bytes: &[u8]) -> Result<(), Corrupt> {
+        let plan = &self.plan;
+        let n = plan.words;
+        let mut keys = vec![0; plan.keys() * n];
+        let mut scratch = Scratch::default();
+        scratch.start(plan, 0);
+        let mut decoder = Decoder::new(bytes);
+        let mut last = plan.rest.clone();
+        let taps = Taps {
+            at: [0; 4],
+            weight: [1 << 16, 0, 0, 0],
+            count: 1,
+        };
+        for i in 0..plan.keys() {
+            let key = &mut keys[i * n..(i + 1) * n];
+            let calm = std::mem::take(&mut scratch.calm);
+            let done = sample(
+                plan,
+                &mut decoder,
+                &mut scratch.means,
+                &mut scratch.activity,
+                &mut scratch.kappa,
+                KEY_LEVEL,
+                [&calm, &calm],
+                &last,
+                &taps,
+                key,
+            );
+            scratch.calm = calm;
+            done?;
+            last.copy_from_slice(key);
+        }
+        decoder.finish()?;
+        self.keys = keys;
+        Ok(())
+    }
+
+    /// Words of key `i`.
+    pub fn key_words(&self, i: usize) -> &[i32] {
+        &self.keys[i * self.plan.words..][..self.plan.words]
+    }
+
+    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included.
+    pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
+        let plan = &self.plan;
+        let Some(&end) = self.ends.get(s) else {
+            return Err(Corrupt("no such segment"));
+        };
+        let start = if s == 0 { 0 } else { self.ends[s - 1] };
+        let bytes = self
+            .segments
+            .get(start..end)
+            .ok_or(Corrupt("no such segment"))?;
+        let length = plan.key(s + 1) - plan.key(s);
+        scratch.start(plan, length);
+        let (w, n) = (plan.words, plan.components);
+        scratch.words[..w].copy_from_slice(self.key_words(s));
+        scratch.words[length * w..].copy_from_slice(self.key_words(s + 1));
+        let mut decoder = Decoder::new(bytes);
+        // Lent to the loop, so that it can borrow the rest.
+        let mut fresh = std::mem::take(&mut scratch.fresh);
+        let mut result = Ok(());
+        for step in plan.steps_of(s) {
+            let around =
+                [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
+            result = sample(
+                plan,
+                &mut decoder,
+                &mut scratch.means,
+                &mut scratch.activity,
+                &mut scratch.kappa,
+                step.level as usize,
+                around,
+                &scratch.words,
+                &step.taps,
+                &mut fresh,
+            );
+            if result.is_err() {
+                break;
+            }
+            scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
+            scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
+        }
+        scratch.fresh = fresh;
+        result?;
+        decoder.finish()
+    }
+}
+
+impl Scratch {
+    /// With all the memory that decoding any segment needs.
+    pub fn new(plan: &Plan) -> Scratch {
+        let mut scratch = Scratch::default();
+        let longest = plan.key(1.min(plan.segments()));
+        scratch.start(plan, longest);
+        scratch.activity.start(plan.components);
+        scratch
+    }
+
+    fn start(&mut self, plan: &Plan, length: usize) {
+        self.words.clear();
+        self.words.resize((length + 1) * plan.words, 0);
+        self.ratios.clear();
+        self.ratios.resize((length + 1) * plan.components, CALM);
+        self.calm.clear();
+        self.calm.resize(plan.components, CALM);
+        self.fresh.clear();
+        self.fresh.resize(plan.words, 0);
+        self.kappa.clear();
+        self.kappa.resize(plan.components, 0);
+        self.means.reset(&plan.header.starts);
+    }
+
+    /// Words of sample `i` of the segment that was decoded last.
+    pub fn sample(&self, plan: &Plan, i: usize) -> &[i32] {
+        &self.words[i * plan.words..][..plan.words]
+    }
+}
+
+/// One sample into `out`.
+#[allow(clippy::too_many_arguments)]
+fn sample(
+    plan: &Plan,
+    decoder: &mut Decoder<'_>,
+    means: &mut Means,
+    activity: &mut Activity,
+    kappas: &mut [i64],
+    level: usize,
+    around: [&[u8]; 2],
+    words: &[i32],
+    taps: &Taps,
+    out: &mut [i32],
+) -> Result<(), Corrupt> {
+    let shift = decoder.take(Bucket::fixed(SHIFT_SIGMA));
+    let shift = match u8::try_from(shift) {
+        Ok(shift) if shift <= MAX_SHIFT => shift,
+        _ => return Err(Corrupt("steps of a sample out of range")),
+    };
+    activity.start(plan.components);
+    for group in &plan.groups {
+        let mut own = [0; 3];
+        for i in 0..group.components {
+            let c = group.component + i;
+            let bucket = activity.bucket(
+                means,
+                c,
+                level,
+                group.own,
+                group.parent,
+                [around[0][c], around[1][c]],
+            );
+            let k = decoder.take(bucket);
+            activity.put(means, c, level, k);
+            means.learn(c, level, k);
+            let value = kappa(k, shift, plan.cross(c, kappas));
+            kappas[c] = value;
+            own[i] = value;
+        }
+        let prediction = group.predict(words, plan.words, taps);
+        let value = group.apply(prediction, own);
+        out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
+    }
+    Ok(())
+}

@@ -1,0 +1,407 @@
+//! Residuals of one sample, joint by joint from the root, each aimed at what the decoder has of its parent.
+//!
+//! ```text
+//! p       = where the joint's origin will be − where it should be, in the joint's space
+//! target  = true object rotation · exp(φ),  φ = −A⁻¹·(Σ lever points) × p          the bone ends where it should
+//! local   = decoded parent⁻¹ · target, then in axes and steps of the joint, minus prediction
+//! k       = the nearest integer, or one nearer to zero where λ·bits say so
+//! ```
+//!
+//! The decoder knows nothing of this: any k decodes. What is measured is what it will output, f32 and all.
+
+use super::axes;
+use super::truth::{Joints, Object, Truth, quaternion};
+use glam::{DMat3, DQuat, DVec3};
+use meshreel_codec::clip::Rotation;
+use meshreel_codec::clip::entropy::{Activity, Bucket, Means};
+use meshreel_codec::clip::rotation;
+use meshreel_codec::clip::schedule::Taps;
+use meshreel_codec::clip::stored::{Group, Kind, Plan, STEP, kappa};
+use meshreel_scene::Qvv;
+use std::f64::consts::TAU;
+
+/// Everything that is the same for all samples.
+pub struct Loop<'a> {
+    pub plan: &'a Plan,
+    pub truth: &'a Truth,
+    pub joints: &'a Joints,
+    /// Square of the tolerance, a little less.
+    pub limit: f64,
+    /// Per joint: its groups.
+    groups: Vec<std::ops::Range<usize>>,
+    /// Per joint: what depends on it, itself included, rising.
+    pub affected: Vec<Vec<u32>>,
+    /// Per joint: A⁻¹ and the sum of lever points.
+    aim: Vec<(DMat3, DVec3)>,
+    still: Vec<Qvv>,
+}
+
+/// The sample that is being coded.
+pub struct Place<'a> {
+    pub sample: usize,
+    pub level: usize,
+    pub means: &'a Means,
+    pub around: [&'a [u8]; 2],
+    /// Per group.
+    pub predictions: Vec<[i32; 4]>,
+}
+
+/// Choices for one sample, and what they lead to.
+#[derive(Clone, Default)]
+pub struct Frame {
+    pub shift: u8,
+    pub k: Vec<i32>,
+    pub kappa: Vec<i64>,
+    /// Where the wanted value lies from the nearest integer: −1 or 1.
+    side: Vec<i8>,
+    /// Components whose second nearest integer is taken.
+    pub flipped: Vec<bool>,
+    pub bucket: Vec<Bucket>,
+    pub words: Vec<i32>,
+    pub object: Vec<Object>,
+    /// Square of the error per joint.
+    pub error: Vec<f64>,
+    /// Per joint.
+    pub lambda: Vec<f64>,
+    pub activity: Activity,
+}
+
+impl<'a> Loop<'a> {
+    pub fn new(plan: &'a Plan, truth: &'a Truth, joints: &'a Joints, tolerance: f64) -> Loop<'a> {
+        let n = truth.joints;
+        let mut groups: Vec<std::ops::Range<usize>> = vec![0..0; n];
+        for (g, group) in plan.groups.iter().enumerate() {
+            let range = &mut groups[group.joint];
+            if range.end == range.start {
+                *range = g..g;
+            }
+            range.end = g + 1;
+        }
+        let joint_of: Vec<usize> = (plan.groups.iter())
+            .flat_map(|g| std::iter::repeat_n(g.joint, g.components))
+            .collect();
+        // Children, and joints whose prediction looks at one of these components.
+        let mut next: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for j in 0..n {
+            let parent = joints.parents[j] as usize;
+            if parent < j {
+                next[parent].push(j as u32);
+            }
+        }
+        for (c, sources) in plan.header.sources.iter().enumerate() {
+            for source in sources.iter().filter(|s| s.weight != 0) {
+                let (from, to) = (joint_of[source.component as usize], joint_of[c]);
+                if from != to && !next[from].contains(&(to as u32)) {
+                    next[from].push(to as u32);
+                }
+            }
+        }
+        // Lists of all descendants grow with the square of a chain's length: long ones are made when asked for.
+        let affected = match n <= 512 {
+            true => (0..n).map(|j| reachable(&next, j)).collect(),
+            false => Vec::new(),
+        };
+        let aim = (plan.steps.iter())
+            .map(|s| {
+                let m = DMat3::from_cols_array_2d(&s.metric);
+                (m.inverse(), DVec3::from_array(s.sum))
+            })
+            .collect();
+        Loop {
+            plan,
+            truth,
+            joints,
+            // What verification computes differs from this by less.
+            limit: (tolerance * (1.0 - 1e-6)).powi(2),
+            groups,
+            affected,
+            aim,
+            still: plan.still().iter().map(super::truth::widen).collect(),
+        }
+    }
+
+    /// A frame without choices.
+    pub fn frame(&self) -> Frame {
+        let (n, c) = (self.truth.joints, self.plan.components);
+        Frame {
+            k: vec![0; c],
+            kappa: vec![0; c],
+            side: vec![1; c],
+            flipped: vec![false; c],
+            bucket: vec![Bucket::fixed(256); c],
+            words: vec![0; self.plan.words],
+            object: vec![Object::IDENTITY; n],
+            error: vec![0.0; n],
+            lambda: vec![0.0; n],
+            ..Frame::default()
+        }
+    }
+
+    /// Predictions of all groups from decoded samples.
+    pub fn predict(&self, words: &[i32], taps: &Taps, out: &mut Vec<[i32; 4]>) {
+        out.clear();
+        out.extend((self.plan.groups.iter()).map(|g| g.predict(words, self.plan.words, taps)));
+    }
+
+    /// Chooses for all joints. Symbols' tables are worked out on the way.
+    pub fn run(&self, place: &Place<'_>, frame: &mut Frame) {
+        frame.activity.start(self.plan.components);
+        for j in 0..self.truth.joints {
+            self.joint::<true>(place, frame, j);
+        }
+    }
+
+    /// Chooses again for these joints only; tables stay.
+    pub fn rerun(&self, place: &Place<'_>, frame: &mut Frame, joints: &[u32]) {
+        for &j in joints {
+            self.joint::<false>(place, frame, j as usize);
+        }
+    }
+
+    fn joint<const TABLES: bool>(&self, place: &Place<'_>, frame: &mut Frame, j: usize) {
+        let parent = self.joints.parents[j] as usize;
+        let parent = if parent < j {
+            frame.object[parent]
+        } else {
+            Object::IDENTITY
+        };
+        let truth = self.truth.object(place.sample, j);
+        let mut local = self.still[j];
+        for g in self.groups[j].clone() {
+            let group = &self.plan.groups[g];
+            let prediction = place.predictions[g];
+            let target = match group.kind {
+                Kind::Translation => {
+                    let inverse = match self.truth.scaled {
+                        true if parent.matrix.determinant().abs() > 1e-12 => {
+                            parent.matrix.inverse()
+                        }
+                        true => DMat3::from_quat(parent.rotation).transpose(),
+                        false => parent.matrix.transpose(),
+                    };
+                    Target::Vector(inverse * (truth.origin - parent.origin))
+                }
+                Kind::Scale => Target::Vector(self.truth.local(place.sample, j).scale),
+                _ => {
+                    let origin = parent.matrix * local.translation + parent.origin;
+                    let p = truth.rotation.inverse() * (origin - truth.origin);
+                    let (inverse, sum) = &self.aim[j];
+                    let phi = -(*inverse * sum.cross(p));
+                    // Aiming is for small errors; a bone that cannot be saved keeps its own direction.
+                    let phi = if phi.length_squared() < 0.01 {
+                        phi
+                    } else {
+                        DVec3::ZERO
+                    };
+                    let aimed = truth.rotation
+                        * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
+                    Target::Rotation(parent.rotation.inverse() * aimed.normalize())
+                }
+            };
+            let (wanted, coupling) = self.wanted(group, prediction, &target);
+            self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
+            let words = &frame.words[group.word..group.word + group.words];
+            match group.kind {
+                Kind::Translation => {
+                    local.translation =
+                        DVec3::from_array(self.plan.vector(group, words).map(f64::from));
+                }
+                Kind::Scale => {
+                    local.scale = DVec3::from_array(self.plan.vector(group, words).map(f64::from))
+                }
+                _ => local.rotation = quaternion(self.plan.rotation(group, words)),
+            }
+        }
+        let object = parent.child(&local, self.truth.scaled);
+        frame.error[j] = object.distance(truth, f64::from(self.joints.shell[j]));
+        frame.object[j] = object;
+    }
+
+    /// Components in steps, from the prediction to the target; and how much of the first one's rounding the second makes good.
+    pub fn wanted(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
+        let steps = &self.plan.steps[group.joint];
+        match (target, &self.plan.header.rotations[group.joint]) {
+            (Target::Vector(v), _) => {
+                let still = &self.plan.still()[group.joint];
+                let (rest, step) = match group.kind {
+                    Kind::Scale => (still.scale, steps.scale),
+                    _ => (still.translation, steps.translation),
+                };
+                let v = v.to_array();
+                let at = |i: usize| {
+                    (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / STEP as f64
+                };
+                ([at(0), at(1), at(2)], 0.0)
+            }
+            (Target::Rotation(q), Rotation::Hinge { rest, .. }) => {
+                let u = DVec3::from_array(steps.axes[0]);
+                let d = DQuat::from_array(rest.float()).inverse() * *q;
+                let mut a = axes::twist_angle(d, u);
+                let metric = DMat3::from_cols_array_2d(&steps.metric);
+                // What is left across the axis still pulls on points that are not symmetric about it.
+                let left = small(DQuat::from_axis_angle(u, -a) * d);
+                let weight = metric * u;
+                a += weight.dot(left) / weight.dot(u);
+                ([turns(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
+            }
+            (Target::Rotation(q), Rotation::TwoAxes { rest, .. }) => {
+                let (u, v) = (
+                    DVec3::from_array(steps.axes[0]),
+                    DVec3::from_array(steps.axes[1]),
+                );
+                let d = DQuat::from_array(rest.float()).inverse() * *q;
+                let (mut a, mut b) = axes::angles(d, u, v);
+                let metric = DMat3::from_cols_array_2d(&steps.metric);
+                let back = DQuat::from_axis_angle(v, -b);
+                let left = small(back * DQuat::from_axis_angle(u, -a) * d);
+                let first = back * u;
+                let (m, n) = (metric * first, metric * v);
+                let (aa, ab, bb) = (m.dot(first), m.dot(v), n.dot(v));
+                let determinant = aa * bb - ab * ab;
+                if determinant > 1e-6 * aa * bb {
+                    let (x, y) = (m.dot(left), n.dot(left));
+                    a += (x * bb - y * ab) / determinant;
+                    b += (y * aa - x * ab) / determinant;
+                }
+                let [s, t, _] = steps.rotation;
+                let wanted = [
+                    turns(a, prediction[0]) / s,
+                    turns(b, prediction[1]) / t,
+                    0.0,
+                ];
+                (wanted, ab / bb * s / t)
+            }
+            (Target::Rotation(q), _) => {
+                let p = DQuat::from_array(rotation::float(prediction)).normalize();
+                let d = p.inverse() * *q;
+                let d = if d.w < 0.0 { -d } else { d };
+                let y = d.xyz() * (4.0 / (1.0 + d.w));
+                let at = |i: usize| y.dot(DVec3::from_array(steps.axes[i])) / steps.rotation[i];
+                ([at(0), at(1), at(2)], 0.0)
+            }
+        }
+    }
+
+    fn choose<const TABLES: bool>(
+        &self,
+        place: &Place<'_>,
+        frame: &mut Frame,
+        group: &Group,
+        prediction: [i32; 4],
+        mut wanted: [f64; 3],
+        coupling: f64,
+    ) {
+        let fine = f64::from(1u32 << frame.shift);
+        let lambda = frame.lambda[group.joint];
+        let steps = &self.plan.steps[group.joint];
+        let mut kappas = [0; 3];
+        for i in 0..group.components {
+            let c = group.component + i;
+            let cross = self.plan.cross(c, &frame.kappa);
+            let x = ((wanted[i] - cross as f64 / STEP as f64) * fine).clamp(-1e8, 1e8);
+            let nearest = x.round();
+            let mut k = nearest as i32;
+            frame.side[c] = if x >= nearest { 1 } else { -1 };
+            if TABLES {
+                frame.bucket[c] = self.plan.bucket(
+                    &frame.activity,
+                    place.means,
+                    c,
+                    place.level,
+                    group,
+                    place.around,
+                );
+            }
+            if frame.flipped[c] {
+                k += i32::from(frame.side[c]);
+            } else if lambda > 0.0 && k != 0 {
+                // What a step of this component moves, as a part of the tolerance.
+                let size = match group.kind {
+                    Kind::Translation => steps.translation,
+                    Kind::Scale => steps.scale * steps.reach,
+                    _ => steps.rotation[i] * steps.lever[i],
+                } / fine;
+                let weight = size * size / self.limit;
+                let cost = |k: i32| {
+                    let d = x - f64::from(k);
+                    d * d * weight + lambda * f64::from(frame.bucket[c].cost(k))
+                };
+                let lower = k - k.signum();
+                if cost(lower) < cost(k) {
+                    k = lower;
+                }
+            }
+            if TABLES {
+                frame.activity.put(place.means, c, place.level, k);
+            }
+            frame.k[c] = k;
+            let value = kappa(k, frame.shift, cross);
+            frame.kappa[c] = value;
+            kappas[i] = value;
+            if i == 0 && coupling != 0.0 {
+                wanted[1] += coupling * (wanted[0] - value as f64 / STEP as f64);
+            }
+        }
+        let words = group.apply(prediction, kappas);
+        frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
+    }
+
+    /// What depends on joint `j`, itself included.
+    pub fn affected(&self, j: usize) -> std::borrow::Cow<'_, [u32]> {
+        match self.affected.get(j) {
+            Some(list) => list.into(),
+            None => (j as u32..self.truth.joints as u32)
+                .collect::<Vec<_>>()
+                .into(),
+        }
+    }
+
+    /// Bits of all residuals, in 2⁻⁸.
+    pub fn cost(&self, frame: &Frame) -> u64 {
+        (frame.k.iter().zip(&frame.bucket))
+            .map(|(k, bucket)| u64::from(bucket.cost(*k)))
+            .sum()
+    }
+
+    /// Components of joint `j`.
+    pub fn components(&self, j: usize) -> std::ops::Range<usize> {
+        let groups = &self.plan.groups[self.groups[j].clone()];
+        match (groups.first(), groups.last()) {
+            (Some(first), Some(last)) => first.component..last.component + last.components,
+            _ => 0..0,
+        }
+    }
+}
+
+/// What a sub-track shall be.
+pub enum Target {
+    Vector(DVec3),
+    Rotation(DQuat),
+}
+
+/// From a predicted angle to `a`, the short way, in radians.
+fn turns(a: f64, prediction: i32) -> f64 {
+    let apart = a / TAU - f64::from(prediction) / 4_294_967_296.0;
+    (apart - apart.round()) * TAU
+}
+
+/// Rotation vector of a small rotation.
+fn small(q: DQuat) -> DVec3 {
+    q.xyz() * (2.0 * q.w.signum())
+}
+
+fn reachable(next: &[Vec<u32>], from: usize) -> Vec<u32> {
+    let mut seen = vec![false; next.len()];
+    seen[from] = true;
+    let mut stack = vec![from as u32];
+    while let Some(j) = stack.pop() {
+        for &k in &next[j as usize] {
+            if !std::mem::replace(&mut seen[k as usize], true) {
+                stack.push(k);
+            }
+        }
+    }
+    (0..next.len() as u32)
+        .filter(|j| seen[*j as usize])
+        .collect()
+}

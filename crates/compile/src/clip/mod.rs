@@ -1,0 +1,407 @@
+//! Clips into bytes, within a tolerance that holds for every joint at every sample (codec `sampled`, stored form).
+//!
+//! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (which components say something of others) → `closed_loop`
+//! and `search` (residuals) → the codec's `stored` form, which is decoded again and measured.
+
+pub mod axes;
+mod closed_loop;
+mod compact;
+mod cross;
+pub mod file;
+mod search;
+#[cfg(test)]
+mod tests;
+pub mod truth;
+
+use crate::Error;
+use closed_loop::{Frame, Loop, Place};
+use compact::Slack;
+use meshreel_codec::clip::entropy::{Activity, Means, start_code};
+use meshreel_codec::clip::schedule::Taps;
+use meshreel_codec::clip::stored::{self, CALM, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
+use meshreel_codec::clip::{Header, Source};
+use meshreel_codec::transform::Transform;
+use meshreel_scene as scene;
+use rayon::prelude::*;
+use search::Work;
+use truth::{Joints, Object, Truth, widen};
+
+/// How a clip is compressed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClipOptions {
+    /// Largest distance of any of the metric's points at any sample, in units of length.
+    pub tolerance: f64,
+    /// Distance of these points from joints that have none of their own.
+    pub shell: f64,
+    /// 1 … 9.
+    pub effort: u8,
+    /// log2 of the intervals between restarts, 1 … 7.
+    pub restart: u8,
+}
+
+impl Default for ClipOptions {
+    /// In centimetres.
+    fn default() -> Self {
+        ClipOptions {
+            tolerance: 0.01,
+            shell: 3.0,
+            effort: 5,
+            restart: 7,
+        }
+    }
+}
+
+/// A compressed clip.
+#[derive(Clone, Debug)]
+pub struct CompressedClip {
+    /// The stored form: everything that playing needs but names, parents and rest pose.
+    pub bytes: Vec<u8>,
+    /// What the decoder needs of the skeleton.
+    pub joints: Joints,
+    /// What is promised: what was asked for, unless f32 cannot hold it.
+    pub tolerance: f64,
+    /// Largest error found, decoded from `bytes`.
+    pub max_error: f64,
+    /// Bytes of side information, and of keys.
+    pub side_bytes: [usize; 2],
+    /// Sub-tracks of rotation by kind: default, constant, hinge, two axes, free.
+    pub rotations: [usize; 5],
+    /// Samples whose steps had to be finer.
+    pub finer: usize,
+}
+
+/// Base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a tenth of the shell.
+fn tuning(ratio: f64, work: Work) -> (f64, u8) {
+    let plain = if work.flips <= 1 { 0.85 } else { 1.0 };
+    let (c, spread) = match ratio {
+        r if r < 0.01 => (1.1, 5),
+        r if r < 0.1 => (1.0, 4),
+        _ => (0.8, 6),
+    };
+    (c * plain, spread)
+}
+
+/// A pool of one thread, for measuring.
+pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.map_err(|e| Error::Misuse {
+        what: e.to_string(),
+    })
+}
+
+/// Compresses `clip`. The skeleton's joints and the clip's tracks must correspond, and all numbers be finite.
+pub fn compress(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+) -> Result<CompressedClip, Error> {
+    check(skeleton, clip, options)?;
+    let joints = Joints::new(skeleton, options.shell);
+    joints.skeleton().check().map_err(|e| Error::Unsupported {
+        what: format!("skeleton {}: {}", skeleton.name, e.0),
+    })?;
+    let truth = Truth::new(skeleton, clip);
+    // Four units in the last place of the largest coordinate: what f32 can hold.
+    let least = truth.extent() * 4.0 / f64::from(1u32 << 24);
+    let tolerance = options.tolerance.max(least);
+    let work = Work::of(options.effort);
+    let (c, spread) = tuning(tolerance / options.shell, work);
+    // Where the usual choices cannot hold the tolerance, stricter ones are tried.
+    let slacks = [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12)];
+    for (constant, axes, part) in slacks {
+        let slack = Slack { constant, axes };
+        let base = c * part * tolerance;
+        if let Some(done) = encode(
+            clip,
+            &joints,
+            &truth,
+            options,
+            slack,
+            (base, spread),
+            tolerance,
+            work,
+        ) {
+            return Ok(done);
+        }
+    }
+    Err(Error::Unsupported {
+        what: format!(
+            "clip {}: a tolerance of {tolerance} cannot be held; give a larger --tolerance",
+            clip.name
+        ),
+    })
+}
+
+fn check(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+) -> Result<(), Error> {
+    let wrong = |what: String| Err(Error::Misuse { what });
+    let n = skeleton.joints.len();
+    if n > scene::clip::MAX_JOINTS {
+        return Err(Error::Limit {
+            what: format!("joints of skeleton {}", skeleton.name),
+            asked: n as u64,
+            allowed: scene::clip::MAX_JOINTS as u64,
+        });
+    }
+    if clip.tracks.len() != n || clip.samples == 0 || clip.samples > 1 << 30 {
+        return wrong(format!(
+            "clip {} does not fit its skeleton, or has no samples",
+            clip.name
+        ));
+    }
+    if !(options.tolerance > 0.0
+        && options.tolerance < 1e15
+        && options.shell > 0.0
+        && options.shell < 1e15)
+    {
+        return wrong(
+            "the tolerance and shell distance of a clip must be lengths above zero".into(),
+        );
+    }
+    let sane = |q: &scene::Qvv| {
+        let small = |v: glam::DVec3| v.is_finite() && v.abs().max_element() <= 1e15;
+        (q.rotation.length_squared() - 1.0).abs() < 1e-6 && small(q.translation) && small(q.scale)
+    };
+    for (track, joint) in clip.tracks.iter().zip(&skeleton.joints) {
+        if !sane(&joint.rest) || !(0..clip.samples).all(|i| sane(&track.at(i))) {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "clip {}, joint {}: a transform that is none",
+                    clip.name, joint.name
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// One pass over everything; `None` if some sample does not fit.
+#[allow(clippy::too_many_arguments)]
+fn encode(
+    clip: &scene::Clip,
+    joints: &Joints,
+    truth: &Truth,
+    options: &ClipOptions,
+    slack: Slack,
+    (base, spread): (f64, u8),
+    tolerance: f64,
+    work: Work,
+) -> Option<CompressedClip> {
+    let kinds = compact::kinds(truth, joints, tolerance, slack);
+    let mut header = Header {
+        samples: clip.samples as u32,
+        fps: clip.fps,
+        start: clip.start,
+        base: base as f32,
+        spread,
+        log: options.restart.clamp(1, 7),
+        rotations: kinds.rotations,
+        translations: kinds.translations,
+        scales: kinds.scales,
+        sources: Vec::new(),
+        starts: Vec::new(),
+    };
+    let n = header.components();
+    header.sources = vec![[Source::default(); 2]; n];
+    header.starts = vec![8; n];
+    let skeleton = joints.skeleton();
+    let plan = Plan::new(&skeleton, header.clone()).ok()?;
+    let (starts, sources) = cross::analyse(
+        &Loop::new(&plan, truth, joints, tolerance),
+        options.effort > 1,
+    );
+    (header.starts, header.sources) = (starts, sources);
+    let mut plan = Plan::new(&skeleton, header).ok()?;
+    let (keys, segments) = choose(&Loop::new(&plan, truth, joints, tolerance), work)?;
+    plan.header.starts = starts_of(&plan, &segments);
+    let mut bytes = Vec::new();
+    stored::encode(&plan, &keys, &segments, &mut bytes);
+    let stored = Stored::open(&skeleton, &bytes).ok()?;
+    let max_error = measure(&stored, truth, joints)?;
+    if !(max_error <= tolerance) {
+        return None;
+    }
+    let mut rotations = [0; 5];
+    for r in &plan.header.rotations {
+        use meshreel_codec::clip::Rotation as R;
+        rotations[match r {
+            R::Default => 0,
+            R::Constant(_) => 1,
+            R::Hinge { .. } => 2,
+            R::TwoAxes { .. } => 3,
+            R::Free => 4,
+        }] += 1;
+    }
+    let mut side = Vec::new();
+    meshreel_codec::clip::side::encode(&plan.header, &mut side);
+    let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
+    Some(CompressedClip {
+        side_bytes: [side.len(), stored.head_bytes - side.len()],
+        bytes,
+        joints: joints.clone(),
+        tolerance,
+        max_error,
+        rotations,
+        finer,
+    })
+}
+
+/// Residuals of all keys, and of the samples of all segments.
+type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+
+fn choose(l: &Loop<'_>, work: Work) -> Option<Choices> {
+    let plan = l.plan;
+    let w = plan.words;
+    let calm = vec![CALM; plan.components];
+    let mut means = Means::default();
+    means.reset(&plan.header.starts);
+    let mut keys = Vec::with_capacity(plan.keys());
+    let mut key_words: Vec<i32> = Vec::with_capacity(plan.keys() * w);
+    let mut last = plan.rest_words().to_vec();
+    let mut frame = l.frame();
+    let mut lambda = search::FIRST_LAMBDA;
+    let taps = Taps {
+        at: [0; 4],
+        weight: [1 << 16, 0, 0, 0],
+        count: 1,
+    };
+    let mut predictions = Vec::new();
+    for i in 0..plan.keys() {
+        l.predict(&last, &taps, &mut predictions);
+        let place = Place {
+            sample: plan.key(i),
+            level: KEY_LEVEL,
+            means: &means,
+            around: [&calm, &calm],
+            predictions: std::mem::take(&mut predictions),
+        };
+        if !search::solve(l, &place, &mut frame, &mut lambda, work) {
+            return None;
+        }
+        predictions = place.predictions;
+        learn(&mut means, KEY_LEVEL, &frame);
+        last.copy_from_slice(&frame.words);
+        key_words.extend_from_slice(&frame.words);
+        keys.push(residuals(&frame));
+    }
+    let segments: Option<Vec<_>> = (0..plan.segments())
+        .into_par_iter()
+        .map(|s| segment(l, s, &key_words[s * w..(s + 2) * w], work))
+        .collect();
+    Some((keys, segments?))
+}
+
+fn learn(means: &mut Means, level: usize, frame: &Frame) {
+    for (c, &k) in frame.k.iter().enumerate() {
+        means.learn(c, level, k);
+    }
+}
+
+fn residuals(frame: &Frame) -> Residuals {
+    Residuals {
+        shift: frame.shift,
+        k: frame.k.clone(),
+    }
+}
+
+fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work) -> Option<Vec<Residuals>> {
+    let plan = l.plan;
+    let (w, n) = (plan.words, plan.components);
+    let start = plan.key(s);
+    let length = plan.key(s + 1) - start;
+    let mut words = vec![0; (length + 1) * w];
+    words[..w].copy_from_slice(&keys[..w]);
+    words[length * w..].copy_from_slice(&keys[w..]);
+    let mut ratios = vec![CALM; (length + 1) * n];
+    let mut means = Means::default();
+    means.reset(&plan.header.starts);
+    let mut frame = l.frame();
+    let mut lambda = search::FIRST_LAMBDA;
+    let mut predictions = Vec::new();
+    let mut out = Vec::with_capacity(length.saturating_sub(1));
+    for step in plan.steps_of(s) {
+        l.predict(&words, &step.taps, &mut predictions);
+        let place = Place {
+            sample: start + step.sample,
+            level: step.level as usize,
+            means: &means,
+            around: [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]),
+            predictions: std::mem::take(&mut predictions),
+        };
+        if !search::solve(l, &place, &mut frame, &mut lambda, work) {
+            return None;
+        }
+        predictions = place.predictions;
+        // Later samples see what the coder will see: residuals as they were chosen in the end.
+        let mut activity = Activity::default();
+        activity.start(n);
+        for (c, &k) in frame.k.iter().enumerate() {
+            activity.put(&means, c, step.level as usize, k);
+        }
+        ratios[step.sample * n..][..n].copy_from_slice(&activity.ratio);
+        learn(&mut means, step.level as usize, &frame);
+        words[step.sample * w..][..w].copy_from_slice(&frame.words);
+        out.push(residuals(&frame));
+    }
+    Some(out)
+}
+
+/// Starts from what was chosen: the mean |k| of the finest level.
+fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
+    let mut sums = vec![(0u64, 0u64); plan.components];
+    for (s, samples) in segments.iter().enumerate() {
+        for (step, residuals) in plan.steps_of(s).zip(samples) {
+            if step.level == 0 {
+                for ((sum, count), k) in sums.iter_mut().zip(&residuals.k) {
+                    *sum += u64::from(k.unsigned_abs());
+                    *count += 1;
+                }
+            }
+        }
+    }
+    (sums.iter().zip(&plan.header.starts))
+        .map(|(&(sum, count), &before)| match count {
+            0 => before,
+            n => start_code(sum as f64 / n as f64),
+        })
+        .collect()
+}
+
+/// Largest error of any joint at any sample, as decoded. `None` if it does not decode.
+fn measure(stored: &Stored, truth: &Truth, joints: &Joints) -> Option<f64> {
+    let plan = &stored.plan;
+    let n = truth.joints;
+    let mut pose = vec![Transform::IDENTITY; n];
+    let mut object = vec![Object::IDENTITY; n];
+    let mut worst: f64 = 0.0;
+    let mut check = |words: &[i32], sample: usize| {
+        plan.pose(words, &mut pose);
+        for j in 0..n {
+            let parent = joints.parents[j] as usize;
+            let parent = if parent < j {
+                object[parent]
+            } else {
+                Object::IDENTITY
+            };
+            object[j] = parent.child(&widen(&pose[j]), truth.scaled);
+            let error = object[j].distance(truth.object(sample, j), f64::from(joints.shell[j]));
+            // NaN must not be lost in a maximum.
+            worst = if error <= worst { worst } else { error };
+        }
+    };
+    for i in 0..plan.keys() {
+        check(stored.key_words(i), plan.key(i));
+    }
+    let mut scratch = Scratch::default();
+    for s in 0..plan.segments() {
+        stored.decode(s, &mut scratch).ok()?;
+        let start = plan.key(s);
+        for i in 1..plan.key(s + 1) - start {
+            check(scratch.sample(plan, i), start + i);
+        }
+    }
+    Some(worst.sqrt())
+}

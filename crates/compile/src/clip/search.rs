@@ -1,0 +1,177 @@
+//! Makes a sample fit its tolerance with as few bits as can be found: λ where there is room, second-nearest integers where there is none,
+//! finer steps as the last resort.
+
+use super::closed_loop::{Frame, Loop, Place};
+use meshreel_codec::clip::stored::MAX_SHIFT;
+
+/// How hard to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// λ that are tried, as multiples of the one that was best last.
+    pub tries: &'static [f64],
+    /// Second-nearest integers per sample.
+    pub flips: usize,
+}
+
+impl Work {
+    /// Of `--effort` 1 … 9.
+    pub fn of(effort: u8) -> Work {
+        match effort {
+            0..=2 => Work {
+                tries: &[1.0],
+                flips: 1,
+            },
+            3..=4 => Work {
+                tries: &[1.0],
+                flips: 3,
+            },
+            5..=7 => Work {
+                tries: &[1.6, 0.6],
+                flips: 4,
+            },
+            _ => Work {
+                tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0],
+                flips: 8,
+            },
+        }
+    }
+}
+
+/// λ of a bit in 2⁻⁸ that the first sample starts from.
+pub const FIRST_LAMBDA: f64 = 0.1 / 256.0;
+/// λ below this is none.
+const LEAST_LAMBDA: f64 = 0.004 / 256.0;
+/// What a violation leaves of λ on the chain above it.
+const SHRINK: f64 = 0.4;
+
+/// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made to fit.
+pub fn solve(
+    l: &Loop<'_>,
+    place: &Place<'_>,
+    frame: &mut Frame,
+    lambda: &mut f64,
+    work: Work,
+) -> bool {
+    let mut spare = frame.clone();
+    for shift in 0..=MAX_SHIFT {
+        let mut best: Option<(u64, f64)> = None;
+        for &part in work.tries {
+            let start = match part * *lambda {
+                l if l < LEAST_LAMBDA => 0.0,
+                l => l,
+            };
+            spare.shift = shift;
+            if !attempt(l, place, &mut spare, start, work.flips) {
+                continue;
+            }
+            let bits = l.cost(&spare);
+            if best.is_none_or(|(least, _)| bits < least) {
+                best = Some((bits, start));
+                std::mem::swap(frame, &mut spare);
+            }
+            if start == 0.0 {
+                break;
+            }
+        }
+        if let Some((_, start)) = best {
+            *lambda = (0.7 * *lambda + 0.3 * start).clamp(2.0 * LEAST_LAMBDA, 100.0 * FIRST_LAMBDA);
+            return true;
+        }
+    }
+    false
+}
+
+/// From one λ for all.
+fn attempt(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: f64, flips: usize) -> bool {
+    frame.lambda.fill(lambda);
+    frame.flipped.fill(false);
+    let mut left = flips;
+    l.run(place, frame);
+    // Each round takes λ from a chain or uses up a flip.
+    for _ in 0..200 {
+        let Some(worst) = violation(l, frame) else {
+            return true;
+        };
+        if frame.lambda[worst] > 0.0 {
+            let mut top = worst;
+            for j in chain(l, worst) {
+                let own = &mut frame.lambda[j];
+                *own = if *own * SHRINK < LEAST_LAMBDA {
+                    0.0
+                } else {
+                    *own * SHRINK
+                };
+                top = j;
+            }
+            l.rerun(place, frame, &l.affected(top));
+        } else if left == 0 || !flip(l, place, frame, worst) {
+            return false;
+        } else {
+            left -= 1;
+        }
+    }
+    false
+}
+
+/// The joint whose error is largest, if that is too large.
+fn violation(l: &Loop<'_>, frame: &Frame) -> Option<usize> {
+    let worst =
+        (0..frame.error.len()).fold(0, |worst, j| match frame.error[j] > frame.error[worst] {
+            true => j,
+            false => worst,
+        });
+    let error = frame.error.get(worst)?;
+    // NaN does not fit either.
+    (!(*error <= l.limit)).then_some(worst)
+}
+
+fn chain<'a>(l: &'a Loop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
+    std::iter::successors(Some(from), |&j| {
+        let parent = l.joints.parents[j] as usize;
+        (parent < j).then_some(parent)
+    })
+}
+
+/// Takes the second-nearest integer of that component above `worst` that helps most. False if none does.
+fn flip(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, worst: usize) -> bool {
+    let most = |frame: &Frame| frame.error.iter().copied().fold(0.0, f64::max);
+    let before = most(frame);
+    let mut best: Option<(f64, Frame)> = None;
+    let mut spare = frame.clone();
+    for j in chain(l, worst) {
+        let components = l.components(j);
+        if components.is_empty() {
+            continue;
+        }
+        let affected = l.affected(j);
+        for c in components {
+            if frame.flipped[c] {
+                continue;
+            }
+            spare.clone_from(frame);
+            spare.flipped[c] = true;
+            l.rerun(place, &mut spare, &affected);
+            let after = most(&spare);
+            if after
+                < best
+                    .as_ref()
+                    .map_or(before * (1.0 - 1e-9), |(least, _)| *least)
+            {
+                match &mut best {
+                    Some((least, kept)) => {
+                        *least = after;
+                        std::mem::swap(kept, &mut spare);
+                    }
+                    None => best = Some((after, spare.clone())),
+                }
+            }
+        }
+    }
+    match best {
+        Some((_, kept)) => {
+            *frame = kept;
+            true
+        }
+        None => false,
+    }
+}

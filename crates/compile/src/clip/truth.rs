@@ -1,0 +1,156 @@
+//! The source as the encoder wants it: local and object-space transforms of all joints and samples, in f64.
+
+use glam::{DMat3, DQuat, DVec3};
+use meshreel_codec::clip::{NONE, Skeleton};
+use meshreel_codec::transform::Transform;
+use meshreel_scene as scene;
+
+/// A transform in object space: the matrix, and the rotation alone, which is the matrix where nothing is scaled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Object {
+    pub rotation: DQuat,
+    pub matrix: DMat3,
+    pub origin: DVec3,
+}
+
+impl Object {
+    pub const IDENTITY: Object = Object {
+        rotation: DQuat::IDENTITY,
+        matrix: DMat3::IDENTITY,
+        origin: DVec3::ZERO,
+    };
+
+    /// Of a child with this local transform.
+    pub fn child(&self, local: &scene::Qvv, scaled: bool) -> Object {
+        let rotation = self.rotation * local.rotation;
+        let matrix = match scaled {
+            true => {
+                self.matrix * DMat3::from_quat(local.rotation) * DMat3::from_diagonal(local.scale)
+            }
+            false => DMat3::from_quat(rotation),
+        };
+        Object {
+            rotation,
+            matrix,
+            origin: self.matrix * local.translation + self.origin,
+        }
+    }
+
+    /// Square of the largest distance of the three points of the error metric.
+    pub fn distance(&self, other: &Object, shell: f64) -> f64 {
+        let origin = self.origin - other.origin;
+        let m = self.matrix - other.matrix;
+        let at = |axis: DVec3| (origin + axis * shell).length_squared();
+        at(m.x_axis).max(at(m.y_axis)).max(at(m.z_axis))
+    }
+}
+
+/// A skeleton's arrays, as the codec wants them.
+#[derive(Clone, Debug, Default)]
+pub struct Joints {
+    pub parents: Vec<u32>,
+    pub rest: Vec<Transform>,
+    pub shell: Vec<f32>,
+}
+
+impl Joints {
+    /// Rest poses are rounded to f32; joints without a shell distance get `shell`.
+    pub fn new(skeleton: &scene::Skeleton, shell: f64) -> Joints {
+        let joints = &skeleton.joints;
+        Joints {
+            parents: joints
+                .iter()
+                .map(|j| j.parent.map_or(NONE, |p| p as u32))
+                .collect(),
+            rest: joints.iter().map(|j| narrow(&j.rest)).collect(),
+            shell: joints
+                .iter()
+                .map(|j| j.shell.unwrap_or(shell) as f32)
+                .collect(),
+        }
+    }
+
+    /// Borrowed.
+    pub fn skeleton(&self) -> Skeleton<'_> {
+        Skeleton {
+            parents: &self.parents,
+            rest: &self.rest,
+            shell: &self.shell,
+        }
+    }
+}
+
+/// To f32.
+pub fn narrow(q: &scene::Qvv) -> Transform {
+    Transform {
+        rotation: q.rotation.to_array().map(|v| v as f32),
+        translation: q.translation.to_array().map(|v| v as f32),
+        scale: q.scale.to_array().map(|v| v as f32),
+    }
+}
+
+/// From f32, the rotation of unit length again.
+pub fn widen(t: &Transform) -> scene::Qvv {
+    scene::Qvv {
+        rotation: quaternion(t.rotation),
+        translation: DVec3::from_array(t.translation.map(f64::from)),
+        scale: DVec3::from_array(t.scale.map(f64::from)),
+    }
+}
+
+/// From f32, of unit length again.
+pub fn quaternion(q: [f32; 4]) -> DQuat {
+    DQuat::from_array(q.map(f64::from)).normalize()
+}
+
+/// All joints at all samples.
+pub struct Truth {
+    pub joints: usize,
+    pub samples: usize,
+    /// True where some scale is not 1.
+    pub scaled: bool,
+    pub local: Vec<scene::Qvv>,
+    pub object: Vec<Object>,
+}
+
+impl Truth {
+    /// `clip` must fit its skeleton.
+    pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip) -> Truth {
+        let joints = skeleton.joints.len();
+        let mut local = Vec::with_capacity(joints * clip.samples);
+        let mut object: Vec<Object> = Vec::with_capacity(joints * clip.samples);
+        let unit = |t: &scene::Track| t.scale.is_constant() && t.scale.at(0) == DVec3::ONE;
+        let still = |j: &scene::Joint| j.rest.scale == DVec3::ONE;
+        let scaled = !(clip.tracks.iter().all(unit) && skeleton.joints.iter().all(still));
+        for i in 0..clip.samples {
+            let base = i * joints;
+            for (track, joint) in clip.tracks.iter().zip(&skeleton.joints) {
+                let value = track.at(i);
+                let parent = joint.parent.map_or(Object::IDENTITY, |p| object[base + p]);
+                object.push(parent.child(&value, scaled));
+                local.push(value);
+            }
+        }
+        Truth {
+            joints,
+            samples: clip.samples,
+            scaled,
+            local,
+            object,
+        }
+    }
+
+    pub fn local(&self, sample: usize, joint: usize) -> &scene::Qvv {
+        &self.local[sample * self.joints + joint]
+    }
+
+    pub fn object(&self, sample: usize, joint: usize) -> &Object {
+        &self.object[sample * self.joints + joint]
+    }
+
+    /// Largest coordinate of any origin.
+    pub fn extent(&self) -> f64 {
+        let far = |o: &Object| o.origin.abs().max_element();
+        self.object.iter().map(far).fold(0.0, f64::max)
+    }
+}

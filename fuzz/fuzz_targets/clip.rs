@@ -1,0 +1,51 @@
+//! Clips: the stored form behind a fixed skeleton, and the chunks of skeletons and clips; everything that opens is decoded and sampled.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
+use meshreel_codec::clip::stored::{Scratch, Stored};
+use meshreel_codec::transform::Transform;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&first, rest)) = data.split_first() else {
+        return;
+    };
+    // A skeleton of the input's own, or one that is known to be whole.
+    let (skeleton, bytes) = match first & 1 {
+        0 => (known(), rest),
+        _ => {
+            let at = rest.len().min(usize::from(first >> 1));
+            match decode_skeleton(&rest[..at]) {
+                Ok(skeleton) => (skeleton, &rest[at..]),
+                Err(_) => return,
+            }
+        }
+    };
+    let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
+    let Ok(stored) = Stored::open(&skeleton.skeleton(), bytes) else {
+        return;
+    };
+    let plan = &stored.plan;
+    let mut scratch = Scratch::new(plan);
+    let mut pose = vec![Transform::IDENTITY; skeleton.parents.len()];
+    for s in 0..plan.segments().min(8) {
+        if stored.decode(s, &mut scratch).is_ok() {
+            for i in 0..=plan.key(s + 1) - plan.key(s) {
+                plan.pose(scratch.sample(plan, i), &mut pose);
+            }
+        }
+    }
+});
+
+fn known() -> SkeletonRecord {
+    let mut rest = Transform::IDENTITY;
+    rest.translation = [0.0, 10.0, 1.0];
+    SkeletonRecord {
+        name: String::new(),
+        names: vec![String::new(); 5],
+        parents: vec![u32::MAX, 0, 1, 0, 3],
+        rest: vec![rest; 5],
+        shell: vec![3.0; 5],
+        ends: vec![Vec::new(); 5],
+    }
+}
