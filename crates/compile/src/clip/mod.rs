@@ -3,7 +3,7 @@
 //! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (which components say something of others) → `closed_loop`
 //! and `search` (residuals) → the codec's `stored` form, which is decoded again and measured.
 
-pub mod axes;
+mod axes;
 mod closed_loop;
 mod compact;
 mod cross;
@@ -11,7 +11,7 @@ pub mod file;
 mod search;
 #[cfg(test)]
 mod tests;
-pub mod truth;
+mod truth;
 
 use crate::Error;
 use closed_loop::{Frame, Loop, Place};
@@ -24,7 +24,8 @@ use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 use search::Work;
-use truth::{Joints, Object, Truth, widen};
+pub use truth::Joints;
+use truth::{Object, Truth, widen};
 
 /// How a clip is compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,13 +21,13 @@ impl Work {
                 tries: &[1.0],
                 flips: 1,
             },
-            3..=4 => Work {
+            3..=6 => Work {
                 tries: &[1.0],
-                flips: 3,
-            },
-            5..=7 => Work {
-                tries: &[1.6, 0.6],
                 flips: 4,
+            },
+            7..=8 => Work {
+                tries: &[2.0, 1.0, 0.5],
+                flips: 6,
             },
             _ => Work {
                 tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0],

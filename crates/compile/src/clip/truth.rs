@@ -48,8 +48,11 @@ impl Object {
 /// A skeleton's arrays, as the codec wants them.
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
+    /// Parents, or the codec's `NONE`.
     pub parents: Vec<u32>,
+    /// Default poses.
     pub rest: Vec<Transform>,
+    /// Shell distances.
     pub shell: Vec<f32>,
 }
 

@@ -171,9 +171,18 @@ impl SceneInfo {
                 units::short(self.duration)
             ),
         };
-        field("time", time);
-        field("content", self.counts.text());
+        let clips_alone = self.meshes.is_empty() && !self.clips.is_empty();
+        if !clips_alone {
+            field("time", time);
+            field("content", self.counts.text());
+        }
         out.push('\n');
+        if !self.clips.is_empty() {
+            out.push_str(&super::clip::source_table(&self.clips));
+        }
+        if clips_alone {
+            return out;
+        }
         if wanted.tree {
             out.push_str(&self.tree(usize::MAX));
         } else if wanted.streams || wanted.frames {
@@ -199,10 +208,7 @@ impl SceneInfo {
 
     fn mesh_table(&self, most: usize) -> String {
         if self.meshes.is_empty() {
-            return match self.clips.is_empty() {
-                true => "no meshes\n".into(),
-                false => super::clip::source_table(&self.clips),
-            };
+            return "no meshes\n".into();
         }
         let mut rows: Vec<Vec<String>> = self
             .meshes
