@@ -222,7 +222,7 @@ fn encode(
     stored::encode(&plan, &keys, &segments, &mut bytes);
     let stored = Stored::open(&skeleton, &bytes).ok()?;
     let max_error = measure(&stored, truth, joints)?;
-    if !(max_error <= tolerance) {
+    if max_error.is_nan() || max_error > tolerance {
         return None;
     }
     let mut rotations = [0; 5];

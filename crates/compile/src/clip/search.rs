@@ -115,14 +115,14 @@ fn attempt(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: f64, flip
 
 /// The joint whose error is largest, if that is too large.
 fn violation(l: &Loop<'_>, frame: &Frame) -> Option<usize> {
-    let worst =
-        (0..frame.error.len()).fold(0, |worst, j| match frame.error[j] > frame.error[worst] {
+    let worst = (0..frame.error.len()).fold(0, |worst, j| {
+        match frame.error[j] > frame.error[worst] || frame.error[j].is_nan() {
             true => j,
             false => worst,
-        });
+        }
+    });
     let error = frame.error.get(worst)?;
-    // NaN does not fit either.
-    (!(*error <= l.limit)).then_some(worst)
+    (error.is_nan() || *error > l.limit).then_some(worst)
 }
 
 fn chain<'a>(l: &'a Loop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
