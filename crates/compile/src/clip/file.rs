@@ -61,7 +61,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
     let tolerance = match options.tolerance {
         Tolerance::Absolute(t) => t,
         // What stands there when nobody said anything.
-        Tolerance::Relative(part) if part == 1e-4 => TOLERANCE / unit,
+        Tolerance::Relative(1e-4) => TOLERANCE / unit,
         Tolerance::Relative(_) => {
             return Err(Error::misuse(
                 "a clip's --tolerance is a length (of any joint's error), not a percentage; for example --tolerance 0.01",
