@@ -10,6 +10,7 @@
 //! symbols, [`side`] the header, [`stored`] the stream. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
 //! the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice decodes.
 
+pub mod curve;
 pub mod entropy;
 pub mod record;
 pub mod rotation;

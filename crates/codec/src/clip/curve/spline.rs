@@ -1,0 +1,104 @@
+//! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the formulas.
+
+/// How far apart the knots of keys are (D08).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Knots {
+    /// All alike, whatever the times.
+    Uniform = 0,
+    /// As far as the times.
+    Chordal = 1,
+    /// The square root of that: between the two, no cusps.
+    #[default]
+    Centripetal = 2,
+}
+
+impl Knots {
+    /// Between keys that many samples apart.
+    #[inline]
+    pub fn apart(self, samples: f32) -> f32 {
+        match self {
+            Knots::Uniform => 1.0,
+            Knots::Chordal => samples,
+            Knots::Centripetal => samples.sqrt(),
+        }
+    }
+}
+
+/// The keys around a time.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Window {
+    /// Times of up to four keys, in samples.
+    pub times: [u16; 4],
+    /// Their values.
+    pub values: [[f32; 4]; 4],
+    /// Keys before and after the two in the middle that are there.
+    pub ends: [bool; 2],
+}
+
+impl Window {
+    /// Value at a time between the middle keys, in samples.
+    #[inline]
+    pub fn at(&self, time: f32, knots: Knots, rotation: bool) -> [f32; 4] {
+        let [p0, p1, p2, p3] = match rotation {
+            true => aligned(self.values),
+            false => self.values,
+        };
+        let apart = |i: usize| f32::from(self.times[i + 1]) - f32::from(self.times[i]);
+        let span = apart(1);
+        let u = ((time - f32::from(self.times[1])) / span).clamp(0.0, 1.0);
+        let d1 = knots.apart(span);
+        let (before, after) = (weights(knots, apart(0), d1), weights(knots, apart(2), d1));
+        let value = |k: usize| {
+            let step = p2[k] - p1[k];
+            let m1 = match self.ends[0] {
+                true => tangent(before, p1[k] - p0[k], p2[k] - p0[k]) + step,
+                false => step,
+            };
+            let m2 = match self.ends[1] {
+                true => tangent(after, p3[k] - p2[k], p3[k] - p1[k]) + step,
+                false => step,
+            };
+            let cubic = m1 + m2 - 2.0 * step;
+            p1[k] + u * (m1 + u * ((3.0 * step - 2.0 * m1 - m2) + u * cubic))
+        };
+        let out = [value(0), value(1), value(2), value(3)];
+        if rotation { unit(out) } else { out }
+    }
+}
+
+/// What the outer segment and both together count for.
+#[inline]
+fn weights(knots: Knots, outer: f32, d1: f32) -> [f32; 2] {
+    let d = knots.apart(outer);
+    [d1 / d, d1 / (d + d1)]
+}
+
+#[inline]
+fn tangent([outer, both]: [f32; 2], near: f32, far: f32) -> f32 {
+    near * outer - far * both
+}
+
+/// Of a rotation's two quaternions, of each the one nearer to its neighbour (D06).
+#[inline]
+fn aligned(values: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+    let near = |q: [f32; 4], to: [f32; 4]| {
+        let dot = q[0] * to[0] + q[1] * to[1] + q[2] * to[2] + q[3] * to[3];
+        if dot < 0.0 { q.map(|v| -v) } else { q }
+    };
+    let [p0, p1, p2, p3] = values;
+    let p2 = near(p2, p1);
+    [near(p0, p1), p1, p2, near(p3, p2)]
+}
+
+/// To unit length; no rotation for what has none.
+#[inline]
+pub fn unit(q: [f32; 4]) -> [f32; 4] {
+    let square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    if square > 1e-12 && square < f32::MAX {
+        let length = square.sqrt();
+        q.map(|v| v / length)
+    } else {
+        [0.0, 0.0, 0.0, 1.0]
+    }
+}
