@@ -174,7 +174,7 @@ impl Row {
 }
 
 /// All BVH files, by name.
-fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for input in inputs {
         if input.is_dir() {

@@ -4,6 +4,7 @@
 mod baselines;
 mod clips;
 mod compare;
+mod curves;
 mod decode;
 mod machine;
 mod normals;
@@ -32,6 +33,8 @@ enum Command {
     Normals(normals::Arguments),
     /// Bytes, error and speed of skeletal clips, beside ACL's.
     Clips(clips::Arguments),
+    /// Keys and memory of skeletal clips in codec curve.
+    Curves(curves::Arguments),
     /// Speed of decoding, by stage.
     Decode(decode::Arguments),
     /// Speed and peak memory of a compile.
@@ -44,6 +47,7 @@ fn main() -> std::process::ExitCode {
         Command::Soft(arguments) => soft::run(&arguments),
         Command::Normals(arguments) => normals::run(&arguments),
         Command::Clips(arguments) => clips::run(&arguments),
+        Command::Curves(arguments) => curves::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };

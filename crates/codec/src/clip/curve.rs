@@ -43,7 +43,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor as Bytes, put_varint};
 use crate::transform::Transform;
 pub use play::Playhead;
-pub use spline::{Knots, Window};
+pub use spline::{Knots, Window, unit};
 
 /// Most samples: a key's time has 16 bits.
 pub const MAX_SAMPLES: u32 = 1 << 16;

@@ -7,7 +7,9 @@ mod axes;
 mod closed_loop;
 mod compact;
 mod cross;
+mod curve;
 pub mod file;
+mod fit;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,7 @@ mod truth;
 use crate::Error;
 use closed_loop::{Frame, Loop, Place};
 use compact::Slack;
+pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::entropy::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::stored::{self, CALM, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
