@@ -8,6 +8,8 @@ mod closed_loop;
 mod compact;
 mod cross;
 mod curve;
+#[cfg(test)]
+mod curve_tests;
 pub mod file;
 mod fit;
 mod search;

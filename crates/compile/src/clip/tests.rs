@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
 /// A chain of `n` joints, each with a side branch at every third.
-fn skeleton(n: usize) -> Skeleton {
+pub(super) fn skeleton(n: usize) -> Skeleton {
     let joints = (0..n).map(|j| Joint {
         name: format!("j{j}"),
         parent: match j {
@@ -26,7 +26,7 @@ fn skeleton(n: usize) -> Skeleton {
     }
 }
 
-fn clip(skeleton: &Skeleton, samples: usize, value: impl Fn(usize, f64) -> Qvv) -> Clip {
+pub(super) fn clip(skeleton: &Skeleton, samples: usize, value: impl Fn(usize, f64) -> Qvv) -> Clip {
     let tracks = (0..skeleton.joints.len()).map(|j| {
         let all: Vec<Qvv> = (0..samples).map(|i| value(j, i as f64)).collect();
         Track {
@@ -45,7 +45,7 @@ fn clip(skeleton: &Skeleton, samples: usize, value: impl Fn(usize, f64) -> Qvv) 
     }
 }
 
-fn swing(skeleton: &Skeleton, j: usize, i: f64) -> Qvv {
+pub(super) fn swing(skeleton: &Skeleton, j: usize, i: f64) -> Qvv {
     let phase = i * 0.07 * (1.0 + j as f64 * 0.13);
     let turn = DQuat::from_euler(
         glam::EulerRot::XYZ,
