@@ -331,11 +331,8 @@ impl Curves {
         }
         let samples = c.varint()?;
         let [fps, start] = [c.f64()?, c.f64()?];
-        if !(1..=MAX_SAMPLES).contains(&samples)
-            || !(fps > 0.0 && fps <= 1e6)
-            || start.abs() > 1e12
-            || start.is_nan()
-        {
+        let timed = fps > 0.0 && fps <= 1e6 && start.abs() <= 1e12;
+        if !(1..=MAX_SAMPLES).contains(&samples) || !timed {
             return Err(Corrupt("curves: number or time of samples"));
         }
         let joints = skeleton.parents.len();
