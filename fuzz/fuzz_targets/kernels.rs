@@ -8,7 +8,7 @@ use meshreel_codec::isa::Isa;
 use meshreel_codec::soft::decode::{Static, Vector, decode_unit_with, scratch_len};
 use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::soft::hierarchy;
-use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use std::sync::OnceLock;
 
@@ -41,9 +41,10 @@ struct File {
 }
 
 /// The same motion as tokens, few and many, and packed.
-fn files() -> &'static [File; 3] {
-    static FILES: OnceLock<[File; 3]> = OnceLock::new();
-    FILES.get_or_init(|| [(0.1, false), (0.003, false), (0.01, true)].map(|(r, p)| encode(r, p)))
+fn file(which: usize) -> &'static File {
+    static FILES: [OnceLock<File>; 3] = [const { OnceLock::new() }; 3];
+    let (radius, packed) = [(0.1, false), (0.003, false), (0.01, true)][which];
+    FILES[which].get_or_init(|| encode(radius, packed))
 }
 
 fn encode(radius: f64, packed: bool) -> File {
@@ -62,6 +63,15 @@ fn encode(radius: f64, packed: bool) -> File {
     let options = Options {
         effort: 1,
         packed,
+        // Without a search, which takes long where every branch is watched.
+        choice: Some(Choice {
+            lattice: Lattice::Centred,
+            first: 1.0,
+            key: 2.0,
+            last: 1.0,
+            worth: 0.0,
+            fit: 0,
+        }),
         ..Options::default()
     };
     let mut work = Work::<i16>::default();
@@ -125,7 +135,7 @@ fuzz_target!(|data: &[u8]| {
     let [which, unit, cut, rest @ ..] = data else {
         return;
     };
-    let file = &files()[usize::from(which % 3)];
+    let file = file(usize::from(which % 3));
     let unit = file.schedule.unit(u32::from(*unit) % file.schedule.units());
     let mut bytes = file.units[file.schedule.number(unit) as usize].clone();
     // Changed bytes, mostly near the start; then a shorter unit.
