@@ -8,6 +8,7 @@ mod curves;
 mod decode;
 mod machine;
 mod normals;
+mod pictures;
 mod sequences;
 mod soft;
 mod speed;
@@ -35,6 +36,8 @@ enum Command {
     Clips(clips::Arguments),
     /// Keys and memory of skeletal clips in codec curve.
     Curves(curves::Arguments),
+    /// Draws the pictures of docs/METHODS.md.
+    Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
     Decode(decode::Arguments),
     /// Speed and peak memory of a compile.
@@ -48,6 +51,7 @@ fn main() -> std::process::ExitCode {
         Command::Normals(arguments) => normals::run(&arguments),
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
+        Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };

@@ -385,3 +385,21 @@ fn measure<W: Width>(
     );
     Ok(ok)
 }
+
+/// Bits per vertex and frame of a sequence, given as a path without ending.
+pub fn bits(path: &Path, tolerance: f64, packed: bool) -> anyhow::Result<f64> {
+    let sequence = Sequence::read(&path.with_extension("obj"))?;
+    let extent = sequence.extent(tolerance);
+    let options = Options {
+        packed,
+        ..Options::default()
+    };
+    let coded = match encode::<i16>(&sequence, extent, options) {
+        Err(e) if e.is::<Refused>() => encode::<i32>(&sequence, extent, options),
+        other => other,
+    }?;
+    let units = coded.units.iter().filter(|u| !u.is_empty());
+    let bytes: usize = units.map(|u| u.len() + UNIT_OVERHEAD).sum();
+    let values = sequence.points as f64 * f64::from(sequence.frames);
+    Ok(8.0 * (coded.fixed.len() + bytes) as f64 / values)
+}

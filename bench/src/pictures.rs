@@ -1,0 +1,439 @@
+//! `pictures`: draws the pictures of docs/METHODS.md as SVG. Sizes against errors are measured where sequences are given, and
+//! kept in a table from which they are drawn again.
+
+use crate::baselines::Baselines;
+use crate::soft;
+use anyhow::Context;
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::schedule::Schedule;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folder that gets the pictures.
+    #[arg(short, long, default_value = "docs/images")]
+    output: PathBuf,
+    /// A folder with the sequences (NAME.obj and NAME.pc2): measures sizes anew.
+    #[arg(long)]
+    sequences: Option<PathBuf>,
+    /// Measures only these, and keeps the others as they are.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Tolerances, as parts of the diagonal.
+    #[arg(long, value_delimiter = ',', default_values = ["1e-2", "3e-3", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5"])]
+    tolerance: Vec<String>,
+}
+
+/// Sizes that were measured: sequence, preset, tolerance, bits per vertex and frame.
+const TABLE: &str = "size-error.csv";
+const HEAD: &str = "sequence,preset,tolerance,bits_per_vertex_frame";
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder)?;
+    if let Some(sequences) = &arguments.sequences {
+        measure(sequences, arguments, &folder.join(TABLE))?;
+    }
+    let mut pictures = vec![
+        ("schedule.svg", schedule()),
+        ("levels.svg", levels()),
+        ("ball.svg", ball()),
+        ("block.svg", block()),
+    ];
+    match std::fs::read_to_string(folder.join(TABLE)) {
+        Ok(table) => pictures.push(("size-error.svg", size_error(&table)?)),
+        Err(_) => eprintln!("no {TABLE}: sizes against errors are not drawn"),
+    }
+    for (name, picture) in pictures {
+        let path = folder.join(name);
+        std::fs::write(&path, picture).with_context(|| path.display().to_string())?;
+        println!("{}", path.display());
+    }
+    Ok(true)
+}
+
+fn measure(folder: &Path, arguments: &Arguments, table: &Path) -> anyhow::Result<()> {
+    let before = std::fs::read_to_string(table).unwrap_or_default();
+    let mut out = format!("{HEAD}\n");
+    for sequence in &Baselines::read()?.sequence {
+        let name = &sequence.name;
+        if !arguments.only.is_empty() && !arguments.only.contains(name) {
+            let own = |line: &&str| line.split(',').next() == Some(name);
+            before
+                .lines()
+                .filter(own)
+                .for_each(|line| out += &format!("{line}\n"));
+            continue;
+        }
+        for (preset, packed) in [("small", false), ("fast", true)] {
+            for tolerance in &arguments.tolerance {
+                let path = folder.join(sequence.file());
+                let bits = soft::bits(&path, tolerance.parse()?, packed)
+                    .with_context(|| format!("{name} at {tolerance}"))?;
+                eprintln!("{name} {preset} {tolerance}: {bits:.3}");
+                writeln!(out, "{name},{preset},{tolerance},{bits:.4}")?;
+            }
+        }
+    }
+    Ok(std::fs::write(table, out)?)
+}
+
+const INK: &str = "#222";
+const PALE: &str = "#bbb";
+const BLUE: &str = "#1b6ca8";
+const ORANGE: &str = "#d9731a";
+const GREEN: &str = "#3a8f4d";
+
+/// An SVG picture that grows.
+struct Picture {
+    text: String,
+    size: [f64; 2],
+}
+
+impl Picture {
+    fn new(width: f64, height: f64) -> Picture {
+        Picture {
+            text: String::new(),
+            size: [width, height],
+        }
+    }
+
+    fn put(&mut self, element: std::fmt::Arguments) {
+        self.text += &format!("{element}\n");
+    }
+
+    fn line(&mut self, a: [f64; 2], b: [f64; 2], colour: &str, width: f64) {
+        let ([x, y], [u, v]) = (a, b);
+        self.put(format_args!(
+            r#"<line x1="{x:.1}" y1="{y:.1}" x2="{u:.1}" y2="{v:.1}" stroke="{colour}" stroke-width="{width}"/>"#
+        ));
+    }
+
+    fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
+        self.put(format_args!(
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#
+        ));
+    }
+
+    fn ring(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
+        self.put(format_args!(
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="none" stroke="{colour}" stroke-width="1.5"/>"#
+        ));
+    }
+
+    fn text(&mut self, [x, y]: [f64; 2], anchor: &str, size: f64, colour: &str, text: &str) {
+        self.put(format_args!(
+            r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{text}</text>"#
+        ));
+    }
+
+    fn path(&mut self, points: &[[f64; 2]], colour: &str, width: f64, dashes: &str) {
+        let list: Vec<String> = points
+            .iter()
+            .map(|[x, y]| format!("{x:.1},{y:.1}"))
+            .collect();
+        let dashes = match dashes {
+            "" => String::new(),
+            dashes => format!(r#" stroke-dasharray="{dashes}""#),
+        };
+        self.put(format_args!(
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="{width}"{dashes}/>"#,
+            list.join(" ")
+        ));
+    }
+
+    fn rectangle(&mut self, [x, y]: [f64; 2], [w, h]: [f64; 2], fill: &str, stroke: &str) {
+        self.put(format_args!(
+            r#"<rect x="{x:.1}" y="{y:.1}" width="{w:.1}" height="{h:.1}" fill="{fill}" stroke="{stroke}"/>"#
+        ));
+    }
+
+    fn finish(self) -> String {
+        let [w, h] = self.size;
+        format!(
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="sans-serif">
+<rect x="0" y="0" width="{w}" height="{h}" fill="#ffffff"/>
+{}</svg>
+"##,
+            self.text
+        )
+    }
+}
+
+/// One group: frames by depth, and what three of them refer to.
+fn schedule() -> String {
+    let mut p = Picture::new(860.0, 320.0);
+    let schedule = Schedule::new(49, 4);
+    // The group's frames side by side, the keys beyond at the edges.
+    let at = |frame: u32| match frame {
+        0 => [90.0, 45.0],
+        48 => [835.0, 45.0],
+        _ => {
+            let depth = f64::from(schedule.depth(frame));
+            let x = 230.0 + 30.0 * (f64::from(frame) - 16.0);
+            [x, 45.0 + 58.0 * depth]
+        }
+    };
+    let shown = [(24, BLUE), (20, GREEN), (23, ORANGE)];
+    for (frame, colour) in shown {
+        for &reference in schedule.references(frame).iter() {
+            p.line(at(frame), at(reference), colour, 1.5);
+        }
+    }
+    for frame in [0, 48].into_iter().chain(16..=32) {
+        let key = schedule.depth(frame) == 0;
+        let (radius, colour) = if key { (9.0, INK) } else { (7.0, PALE) };
+        p.dot(at(frame), radius, colour);
+        let [x, y] = at(frame);
+        p.text([x, y + 23.0], "middle", 11.0, INK, &frame.to_string());
+    }
+    for (frame, colour) in shown {
+        p.dot(at(frame), 7.0, colour);
+    }
+    for (row, name) in ["keys", "depth 1", "depth 2", "depth 3", "depth 4"]
+        .into_iter()
+        .enumerate()
+    {
+        p.text([20.0, 49.0 + 58.0 * row as f64], "start", 12.0, INK, name);
+    }
+    p.text([90.0, 165.0], "start", 12.0, INK, "inner unit");
+    p.text([90.0, 281.0], "start", 12.0, INK, "last unit");
+    p.finish()
+}
+
+/// A grid of points, each as large as its level is coarse, and the ring of one.
+fn levels() -> String {
+    const SIDE: u32 = 17;
+    let mut triangles = Vec::new();
+    for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
+        triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
+    }
+    let h = hierarchy::build(SIDE * SIDE, &triangles);
+    let mut p = Picture::new(640.0, 560.0);
+    let at = |point: u32| {
+        let (x, y) = (f64::from(point % SIDE), f64::from(point / SIDE));
+        [30.0 + 32.0 * x, 25.0 + 32.0 * y]
+    };
+    for t in triangles.chunks_exact(3) {
+        for k in 0..3 {
+            p.line(at(t[k]), at(t[(k + 1) % 3]), "#e4e4e4", 1.0);
+        }
+    }
+    let count = h.levels();
+    // The middle one of a coarse and of the finest level.
+    for (level, colour) in [(count - 1, ORANGE), (count - 4, BLUE)] {
+        let range = h.level(level);
+        let nearest = |new: &usize| {
+            let [x, y] = at(h.order[*new]);
+            (x - 300.0).abs() as u64 + (y - if colour == BLUE { 150.0 } else { 380.0 }).abs() as u64
+        };
+        let new = range.min_by_key(nearest).unwrap_or(0);
+        for &near in h.ring_of(new) {
+            p.line(at(h.order[new]), at(h.order[near as usize]), colour, 3.0);
+        }
+    }
+    for level in 0..count {
+        let depth = level as f64 / (count - 1) as f64;
+        let shade = (depth * 190.0) as u8;
+        let colour = format!("rgb({shade},{shade},{shade})");
+        for new in h.level(level) {
+            p.dot(at(h.order[new]), 8.5 - 5.0 * depth, &colour);
+        }
+    }
+    p.text([560.0, 30.0], "start", 12.0, INK, "level");
+    for level in 0..count {
+        let depth = level as f64 / (count - 1) as f64;
+        let shade = (depth * 190.0) as u8;
+        let y = 52.0 + 24.0 * level as f64;
+        p.dot(
+            [570.0, y - 4.0],
+            8.5 - 5.0 * depth,
+            &format!("rgb({shade},{shade},{shade})"),
+        );
+        p.text(
+            [588.0, y],
+            "start",
+            12.0,
+            INK,
+            &format!("{level}: {}", h.level(level).len()),
+        );
+    }
+    p.finish()
+}
+
+/// A plane of the residual lattice, and the ball in which zero will do.
+fn ball() -> String {
+    let mut p = Picture::new(640.0, 330.0);
+    let (centre, step) = ([200.0, 165.0], 42.0);
+    let radius = step * 5f64.sqrt() / 2.0 * 1.0;
+    for x in -4i32..=4 {
+        for y in -3i32..=3 {
+            let at = [
+                centre[0] + step * f64::from(x),
+                centre[1] + step * f64::from(y),
+            ];
+            if (x & 1) == (y & 1) {
+                let even = x & 1 == 0;
+                p.dot(
+                    at,
+                    if even { 4.0 } else { 3.0 },
+                    if even { INK } else { PALE },
+                );
+            }
+        }
+    }
+    p.ring(centre, radius, BLUE);
+    let inside = [centre[0] + 30.0, centre[1] - 22.0];
+    p.line(centre, inside, BLUE, 1.5);
+    p.dot(inside, 4.0, BLUE);
+    let outside = [centre[0] + 70.0, centre[1] + 35.0];
+    let nearest = [centre[0] + 2.0 * step, centre[1]];
+    p.ring(outside, radius, ORANGE);
+    p.line(outside, nearest, ORANGE, 1.5);
+    p.dot(outside, 4.0, ORANGE);
+    p.dot(nearest, 5.0, ORANGE);
+    let note = |p: &mut Picture, y: f64, colour: &str, text: &str| {
+        p.text([400.0, y], "start", 12.5, colour, text);
+    };
+    note(&mut p, 60.0, BLUE, "prediction misses by less than");
+    note(&mut p, 77.0, BLUE, "the tolerance: nothing is coded");
+    note(&mut p, 120.0, ORANGE, "by more: the nearest lattice point,");
+    note(&mut p, 137.0, ORANGE, "which is never farther off");
+    note(&mut p, 180.0, INK, "all coordinates even (black),");
+    note(&mut p, 197.0, INK, "or all odd (grey, half a step");
+    note(&mut p, 214.0, INK, "above and below this plane)");
+    p.finish()
+}
+
+/// How a unit of eight frames is decoded: a vertex at all times is a cache line.
+fn block() -> String {
+    let mut p = Picture::new(800.0, 250.0);
+    let cell = 26.0;
+    for f in 0..8 {
+        for v in 0..6 {
+            let at = [40.0 + cell * f64::from(f), 60.0 + cell * f64::from(v)];
+            p.rectangle(
+                at,
+                [cell - 3.0, cell - 3.0],
+                if v == 5 { "#f6d3b3" } else { "#dbe8f2" },
+                PALE,
+            );
+        }
+    }
+    p.text(
+        [40.0, 30.0],
+        "start",
+        12.5,
+        INK,
+        "innovations of coarser vertices:",
+    );
+    p.text(
+        [40.0, 46.0],
+        "start",
+        12.5,
+        INK,
+        "one line each, all frames of the unit",
+    );
+    let to = [470.0, 120.0];
+    for v in [0, 1, 3, 4] {
+        let y = 71.0 + cell * f64::from(v);
+        p.line([40.0 + 8.0 * cell, y], to, BLUE, 1.5);
+    }
+    p.text([to[0] - 135.0, 85.0], "start", 12.5, BLUE, "× W");
+    p.rectangle([470.0, 108.0], [8.0 * 14.0, 24.0], "#f6d3b3", ORANGE);
+    p.text([595.0, 125.0], "start", 12.5, ORANGE, "predicted, 8 frames");
+    let steps = [
+        ("+ S · q", "residuals of the unit"),
+        ("= line", "the vertex's own, kept for finer ones"),
+        ("+ T", "from four frames, at the vertex alone"),
+        ("= frames", "decoded, written one by one"),
+    ];
+    for (row, (what, remark)) in steps.into_iter().enumerate() {
+        let y = 160.0 + 22.0 * row as f64;
+        p.text([470.0, y], "start", 12.5, INK, what);
+        p.text([535.0, y], "start", 12.5, INK, remark);
+    }
+    p.finish()
+}
+
+/// Curves of size against error, by sequence, and the best of the others at two points.
+fn size_error(table: &str) -> anyhow::Result<String> {
+    let mut rows = Vec::new();
+    for line in table.lines().skip(1) {
+        let [sequence, preset, tolerance, bits] = line.split(',').collect::<Vec<_>>()[..] else {
+            anyhow::bail!("a line of {TABLE}: {line}");
+        };
+        rows.push((
+            sequence,
+            preset,
+            tolerance.parse::<f64>()?,
+            bits.parse::<f64>()?,
+        ));
+    }
+    let (width, height) = (300.0, 230.0);
+    let mut p = Picture::new(3.0 * width + 40.0, 2.0 * height + 80.0);
+    let sequences = Baselines::read()?.sequence;
+    for (i, sequence) in sequences.iter().enumerate() {
+        let left = 45.0 + width * (i % 3) as f64;
+        let top = 40.0 + (height + 10.0) * (i / 3) as f64;
+        let (w, h) = (width - 55.0, height - 55.0);
+        let at = |error: f64, bits: f64| {
+            let x = (-2.0 - error.log10()) / 3.0;
+            let y = (bits.log10() + 1.3) / 2.8;
+            [left + w * x, top + h * (1.0 - y)]
+        };
+        for bits in [0.1, 0.3, 1.0, 3.0, 10.0, 30.0] {
+            p.line(at(1e-2, bits), at(1e-5, bits), "#e4e4e4", 1.0);
+            let [x, y] = at(1e-2, bits);
+            p.text([x - 6.0, y + 4.0], "end", 10.5, INK, &bits.to_string());
+        }
+        for exponent in 2..=5 {
+            let error = 10f64.powi(-exponent);
+            p.line(at(error, 0.05), at(error, 10f64.powf(1.5)), "#e4e4e4", 1.0);
+            let [x, y] = at(error, 0.05);
+            p.text(
+                [x, y + 15.0],
+                "middle",
+                10.5,
+                INK,
+                &format!("1e-{exponent}"),
+            );
+        }
+        p.text([left + 6.0, top - 6.0], "start", 13.0, INK, &sequence.name);
+        for (preset, colour, dashes) in [("small", BLUE, ""), ("fast", GREEN, "5,3")] {
+            let chosen = rows
+                .iter()
+                .filter(|r| r.0 == sequence.name && r.1 == preset);
+            let points: Vec<[f64; 2]> = chosen.map(|r| at(r.2, r.3)).collect();
+            p.path(&points, colour, 2.0, dashes);
+            points.iter().for_each(|&point| p.dot(point, 2.5, colour));
+        }
+        for tolerance in ["1e-3", "1e-4"] {
+            if let Some(bits) = sequence.baseline("small", tolerance) {
+                p.dot(at(tolerance.parse()?, bits), 5.0, ORANGE);
+            }
+        }
+    }
+    let y = 2.0 * height + 62.0;
+    p.line([60.0, y - 4.0], [90.0, y - 4.0], BLUE, 2.0);
+    p.text([96.0, y], "start", 12.0, INK, "small");
+    p.path(&[[150.0, y - 4.0], [180.0, y - 4.0]], GREEN, 2.0, "5,3");
+    p.text([186.0, y], "start", 12.0, INK, "fast");
+    p.dot([240.0, y - 4.0], 5.0, ORANGE);
+    p.text(
+        [250.0, y],
+        "start",
+        12.0,
+        INK,
+        "the smallest of all others measured",
+    );
+    p.text(
+        [width * 3.0 + 20.0, y],
+        "end",
+        12.0,
+        INK,
+        "bits per vertex and frame, by largest error over the diagonal",
+    );
+    Ok(p.finish())
+}
