@@ -5,7 +5,7 @@
 
 use crate::machine;
 use anyhow::{Context, bail};
-use meshreel::clip::{ClipCursor, Repeats, Rounding};
+use meshreel::clip::{ClipCursor, Repeats, ResidentClip, Rounding};
 use meshreel::{Limits, Reel, Transform};
 use meshreel_compile::{Options, Silent, Tolerance, compile};
 use meshreel_scene::read::{self, ReadOptions};
@@ -54,6 +54,11 @@ struct Row {
     compress: f64,
     /// Nanoseconds per pose, forward at 60 Hz through the stored form.
     play: f64,
+    /// The resident form: bytes, error, nanoseconds per pose and per joint at random times.
+    resident: u64,
+    resident_error: f64,
+    pose: f64,
+    joint: f64,
     ok: bool,
     acl: Option<u64>,
 }
@@ -81,9 +86,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let own: u64 = with_acl.iter().map(|r| r.bytes).sum();
     let most = |f: fn(&Row) -> f64| rows.iter().map(f).fold(0.0, f64::max);
     let seconds: f64 = rows.iter().map(|r| r.compress).sum();
-    let mut plays: Vec<f64> = rows.iter().map(|r| r.play).collect();
-    plays.sort_by(f64::total_cmp);
-    let play = plays.get(plays.len() / 2).copied().unwrap_or(0.0);
+    let median = |f: fn(&Row) -> f64| {
+        let mut values: Vec<f64> = rows.iter().map(f).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let resident = sum(&rows, |r| r.resident);
     let part = |r: &Row| r.acl.map_or(0.0, |acl| r.bytes as f64 / acl as f64);
     let figures = [
         ("raw_bytes", raw as f64),
@@ -97,7 +105,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         ("mid_error", most(|r| r.mid_error)),
         ("ambiguous_pairs", sum(&rows, |r| r.ambiguous as u64) as f64),
         ("compress_mb_per_s", raw as f64 / 1e6 / seconds),
-        ("play_ns_per_pose_median", play),
+        ("play_ns_per_pose_median", median(|r| r.play)),
+        ("resident_bytes", resident as f64),
+        ("resident_ratio", raw as f64 / resident.max(1) as f64),
+        ("resident_max_error", most(|r| r.resident_error)),
+        ("resident_ns_per_pose_median", median(|r| r.pose)),
+        ("resident_ns_per_joint_median", median(|r| r.joint)),
     ];
     if arguments.json {
         let clips: Vec<_> = rows.iter().map(Row::json).collect();
@@ -229,6 +242,17 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     let (again, _) = read::open(file, &ReadOptions::default())?;
     let verified = meshreel_check::verify(&again, &reel, &|_, _| {})?;
     let check = verified.clips.first().context("no clip was checked")?;
+    let clip_options = meshreel_compile::clip::ClipOptions {
+        tolerance: arguments.tolerance,
+        ..Default::default()
+    };
+    let in_memory = meshreel_compile::clip::resident::compress(
+        &scene.skeletons[0],
+        &scene.clips[0],
+        &clip_options,
+    )?;
+    let resident = ResidentClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
+    let (pose, joint) = (sample(&resident)?, sample_joint(&resident)?);
     Ok(Row {
         name: clip.name.clone(),
         joints: clip.joints,
@@ -242,7 +266,11 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         ambiguous: check.ambiguous_pairs,
         compress,
         play: play(&reel)?,
-        ok: verified.ok,
+        resident: in_memory.bytes.len() as u64,
+        resident_error: in_memory.max_error,
+        pose,
+        joint,
+        ok: verified.ok && in_memory.max_error <= in_memory.tolerance,
         acl: None,
     })
 }
@@ -269,6 +297,54 @@ fn play(reel: &Reel) -> anyhow::Result<f64> {
         best = best.min(start.elapsed().as_secs_f64());
     }
     Ok(best * 1e9 / ticks as f64)
+}
+
+/// Times that look random but are the same every time, in seconds.
+fn times(clip: &ResidentClip) -> impl Iterator<Item = f64> {
+    let duration = clip.duration();
+    (0..4000u64).map(move |i| {
+        let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
+        x as f64 / (1u64 << 53) as f64 * duration
+    })
+}
+
+/// Nanoseconds per pose of the resident form, best of several passes.
+fn sample(clip: &ResidentClip) -> anyhow::Result<f64> {
+    let mut spare = clip.spare();
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let mut best = f64::MAX;
+    for _ in 0..9 {
+        let start = Instant::now();
+        for seconds in times(clip) {
+            clip.sample(
+                seconds,
+                Repeats::Clamp,
+                Rounding::None,
+                &mut spare,
+                &mut pose,
+            )?;
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(best * 1e9 / times(clip).count() as f64)
+}
+
+/// The same of single joints.
+fn sample_joint(clip: &ResidentClip) -> anyhow::Result<f64> {
+    let mut best = f64::MAX;
+    let mut sum = 0.0;
+    for _ in 0..9 {
+        let start = Instant::now();
+        for (i, seconds) in times(clip).enumerate() {
+            let joint = i * 7 % clip.joints();
+            sum += clip
+                .joint(joint, seconds, Repeats::Clamp, Rounding::None)?
+                .rotation[3];
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    anyhow::ensure!(sum.is_finite(), "a rotation that is none");
+    Ok(best * 1e9 / times(clip).count() as f64)
 }
 
 /// Processor time of this thread. Linux tells; elsewhere `None`.

@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
+use meshreel_codec::clip::resident::Resident;
 use meshreel_codec::clip::stored::{Scratch, Stored};
 use meshreel_codec::transform::Transform;
 
@@ -22,6 +23,12 @@ fuzz_target!(|data: &[u8]| {
         }
     };
     let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
+    if let Ok(resident) = Resident::open(&skeleton.skeleton(), bytes) {
+        let mut pose = resident.plan.still().to_vec();
+        for i in 0..(resident.plan.header.samples as usize).min(64) {
+            resident.pose(i, 0.5, &mut pose);
+        }
+    }
     let Ok(stored) = Stored::open(&skeleton.skeleton(), bytes) else {
         return;
     };

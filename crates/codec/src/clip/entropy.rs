@@ -3,8 +3,9 @@
 //! ```text
 //! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
 //! mean     of |k| of this component and level so far, with weight max(1/(n + 2.5), 0.15)
-//! t j p f  |k| / mean in 2⁻⁶, at most 4: of the same component at the two samples between which this one lies; of earlier components
-//!          of the joint; of the parent joint; of all of this sample so far. 1 where there is none
+//! t j p f  means of |k| / mean in 2⁻⁶, at most 4 each: of the same component at the two samples between which this one lies; of earlier
+//!          components of the joint; of the parent joint; of all components of this sample before the sub-track. 1 where there is none.
+//!          A mean of n ≤ 9 is (sum · ⌈2¹⁶/n⌉) >> 16, of more a division
 //! bucket   third octaves of σ, 24 below 4; above h = 1 + ⌊log₂(σ/4)⌋ and the table is one of the last three
 //! symbol   min(|k| >> h, 15) by the table of the bucket; then, all of even chance: the h low bits, the sign if k ≠ 0; 15 is followed by
 //!          (|k| >> h) − 15 as Exp-Golomb of order 2
@@ -236,7 +237,14 @@ pub struct Activity {
     pub ratio: Vec<u8>,
     /// Sum and count of all so far.
     all: (u32, u32),
+    /// 26·p + 51·f of the sub-track that is being coded.
+    around: u32,
 }
+
+/// ⌈2¹⁶/n⌉: what a mean of up to nine ratios multiplies with.
+const PARTS: [u32; 10] = [
+    0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282,
+];
 
 impl Activity {
     /// Before the first component of `count`.
@@ -244,20 +252,34 @@ impl Activity {
         self.ratio.clear();
         self.ratio.resize(count, UNIT as u8);
         self.all = (0, 0);
+        self.around = (26 + 51) * UNIT;
     }
 
-    /// Sum and count: what is needed to go back to before a component.
-    pub fn mark(&self) -> (u32, u32) {
-        self.all
+    /// Before the first component of a sub-track. `parent`: components of the parent joint, at most nine.
+    #[inline]
+    pub fn group(&mut self, parent: (usize, usize)) {
+        let p = self.mean(parent.0, parent.1);
+        let f = match self.all {
+            (_, 0) => UNIT,
+            (sum, count) => sum / count,
+        };
+        self.around = 26 * p + 51 * f;
     }
 
-    /// Back to a mark.
-    pub fn back(&mut self, mark: (u32, u32)) {
-        self.all = mark;
+    /// Mean ratio of some components, at most nine.
+    #[inline]
+    fn mean(&self, from: usize, to: usize) -> u32 {
+        match to - from {
+            0 => UNIT,
+            n => {
+                let sum: u32 = self.ratio[from..to].iter().map(|r| u32::from(*r)).sum();
+                (sum * PARTS[n.min(9)]) >> 16
+            }
+        }
     }
 
-    /// The table for component `c`. `own`: first component of its joint; `parent`: range of components of the parent joint;
-    /// `left`, `right`: ratios of this component at the samples around.
+    /// The table for component `c`. `own`: first component of its joint; `around`: ratios of this component at the samples between which
+    /// this one lies.
     #[inline]
     pub fn bucket(
         &self,
@@ -265,28 +287,10 @@ impl Activity {
         c: usize,
         level: usize,
         own: usize,
-        parent: (usize, usize),
         around: [u8; 2],
     ) -> Bucket {
-        let average = |from: usize, to: usize| match to - from {
-            0 => UNIT,
-            1 => u32::from(self.ratio[from]),
-            n => {
-                self.ratio[from..to]
-                    .iter()
-                    .map(|r| u32::from(*r))
-                    .sum::<u32>()
-                    / n as u32
-            }
-        };
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
-        let j = average(own, c);
-        let p = average(parent.0, parent.1);
-        let f = match self.all {
-            (_, 0) => UNIT,
-            (sum, count) => sum / count,
-        };
-        let weight = 77 * UNIT + 56 * t + 46 * j + 26 * p + 51 * f;
+        let weight = 77 * UNIT + 56 * t + 46 * self.mean(own, c) + self.around;
         let sigma = (u64::from(means.of(c, level)) * u64::from(weight)) >> 14;
         Bucket::of(sigma.min(1 << 28) as u32)
     }

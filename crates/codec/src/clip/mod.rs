@@ -7,12 +7,13 @@
 //! ```
 //!
 //! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`] the order of samples, [`entropy`]
-//! symbols, [`side`] the header, [`stored`] the stream. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
+//! symbols, [`side`] the header, [`stored`] the stream, [`resident`] the form that stays in memory. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
 //! the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice decodes.
 
 pub mod curve;
 pub mod entropy;
 pub mod record;
+pub mod resident;
 pub mod rotation;
 pub mod schedule;
 pub mod side;

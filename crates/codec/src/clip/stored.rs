@@ -70,7 +70,7 @@ pub struct Group {
     /// First component of the same joint.
     own: usize,
     /// Components of the nearest ancestor that has any.
-    parent: (usize, usize),
+    pub parent: (usize, usize),
 }
 
 /// All that follows from header and skeleton.
@@ -233,8 +233,7 @@ impl Plan {
         group: &Group,
         around: [&[u8]; 2],
     ) -> Bucket {
-        let sides = [around[0][c], around[1][c]];
-        activity.bucket(means, c, level, group.own, group.parent, sides)
+        activity.bucket(means, c, level, group.own, [around[0][c], around[1][c]])
     }
 
     /// What other components say of component `c`, given κ of all before it.
@@ -438,10 +437,11 @@ impl<'a> Walk<'a> {
         encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
         self.activity.start(self.plan.components);
         for group in &self.plan.groups {
+            self.activity.group(group.parent);
             for c in group.component..group.component + group.components {
-                let sides = [around[0][c], around[1][c]];
-                let bucket =
-                    (self.activity).bucket(&self.means, c, level, group.own, group.parent, sides);
+                let bucket = self
+                    .plan
+                    .bucket(&self.activity, &self.means, c, level, group, around);
                 let k = residuals.k[c];
                 encoder.put(bucket, k);
                 self.activity.put(&self.means, c, level, k);
@@ -684,16 +684,10 @@ fn sample(
     activity.start(plan.components);
     for group in &plan.groups {
         let mut own = [0; 3];
+        activity.group(group.parent);
         for i in 0..group.components {
             let c = group.component + i;
-            let bucket = activity.bucket(
-                means,
-                c,
-                level,
-                group.own,
-                group.parent,
-                [around[0][c], around[1][c]],
-            );
+            let bucket = plan.bucket(activity, means, c, level, group, around);
             let k = decoder.take(bucket);
             activity.put(means, c, level, k);
             means.learn(c, level, k);

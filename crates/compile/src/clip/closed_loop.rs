@@ -31,6 +31,8 @@ pub struct Loop<'a> {
     groups: Vec<std::ops::Range<usize>>,
     /// Per joint: what depends on it, itself included, rising.
     pub affected: Vec<Vec<u32>>,
+    /// All joints.
+    pub all: Vec<u32>,
     /// Per joint: A⁻¹ and the sum of lever points.
     aim: Vec<(DMat3, DVec3)>,
     still: Vec<Qvv>,
@@ -113,6 +115,7 @@ impl<'a> Loop<'a> {
             joints,
             // What verification computes differs from this by less.
             limit: (tolerance * (1.0 - 1e-6)).powi(2),
+            all: (0..n as u32).collect(),
             groups,
             affected,
             aim,
@@ -198,6 +201,9 @@ impl<'a> Loop<'a> {
                     Target::Rotation(parent.rotation.inverse() * aimed.normalize())
                 }
             };
+            if TABLES {
+                frame.activity.group(group.parent);
+            }
             let (wanted, coupling) = self.wanted(group, prediction, &target);
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
             let words = &frame.words[group.word..group.word + group.words];

@@ -12,6 +12,7 @@ mod curve;
 mod curve_tests;
 pub mod file;
 mod fit;
+pub mod resident;
 mod search;
 #[cfg(test)]
 mod tests;

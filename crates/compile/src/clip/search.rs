@@ -61,7 +61,7 @@ pub fn solve(
                 l => l,
             };
             spare.shift = shift;
-            if !attempt(l, place, &mut spare, start, work.flips) {
+            if !attempt::<true>(l, place, &mut spare, start, work.flips) {
                 continue;
             }
             let bits = l.cost(&spare);
@@ -81,12 +81,21 @@ pub fn solve(
     false
 }
 
-/// From one λ for all.
-fn attempt(l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame, lambda: f64, flips: usize) -> bool {
+/// From one λ for all. `TABLES`: which symbols' tables there are is worked out on the way.
+pub fn attempt<const TABLES: bool>(
+    l: &Loop<'_>,
+    place: &Place<'_>,
+    frame: &mut Frame,
+    lambda: f64,
+    flips: usize,
+) -> bool {
     frame.lambda.fill(lambda);
     frame.flipped.fill(false);
     let mut left = flips;
-    l.run(place, frame);
+    match TABLES {
+        true => l.run(place, frame),
+        false => l.rerun(place, frame, &l.all),
+    }
     // Each round takes λ from a chain or uses up a flip.
     for _ in 0..200 {
         let Some(worst) = violation(l, frame) else {

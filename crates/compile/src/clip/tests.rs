@@ -2,6 +2,7 @@
 
 use super::*;
 use glam::{DQuat, DVec3};
+use meshreel_codec::clip::resident::Resident;
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
 /// A chain of `n` joints, each with a side branch at every third.
@@ -297,6 +298,95 @@ fn every_truncation_is_refused_and_no_flip_panics() {
         for s in 0..stored.plan.segments().min(8) {
             stored.decode(s, &mut scratch)?;
         }
+        Ok(())
+    };
+    decode(&done.bytes).unwrap();
+    for end in 0..done.bytes.len() {
+        assert!(decode(&done.bytes[..end]).is_err(), "{end}");
+    }
+    for at in 0..done.bytes.len() * 8 {
+        let mut bytes = done.bytes.clone();
+        bytes[at / 8] ^= 1 << (at % 8);
+        let _ = decode(&bytes);
+    }
+}
+
+fn resident_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
+    let options = ClipOptions {
+        tolerance,
+        ..ClipOptions::default()
+    };
+    let done = resident::compress(skeleton, clip, &options).unwrap();
+    assert!(
+        done.max_error <= tolerance,
+        "{} > {tolerance}",
+        done.max_error
+    );
+    done
+}
+
+#[test]
+fn the_resident_form_holds_too() {
+    let s = skeleton(12);
+    let c = clip(&s, 300, |j, i| swing(&s, j, i));
+    let sizes = [1e-3, 1e-2, 1.0].map(|t| resident_holds(&s, &c, t).bytes.len());
+    assert!(sizes[0] > sizes[1] && sizes[1] > sizes[2], "{sizes:?}");
+    let c = clip(&s, 70, |j, i| Qvv {
+        rotation: DQuat::from_axis_angle(DVec3::new(1.0, j as f64, 0.3).normalize(), 1.6 * i)
+            * DQuat::from_axis_angle(DVec3::Y, i * 0.9 + j as f64),
+        ..s.joints[j].rest
+    });
+    resident_holds(&s, &c, 0.05);
+    let c = clip(&s, 50, |j, i| Qvv {
+        translation: s.joints[j].rest.translation + DVec3::new((i * 0.1).sin(), 0.2 * i, j as f64),
+        scale: DVec3::new(
+            1.0 + 0.3 * (i * 0.05).sin(),
+            1.0,
+            (i * 0.04 + j as f64).cos(),
+        ),
+        ..swing(&s, j, i)
+    });
+    resident_holds(&s, &c, 0.05);
+    for samples in [1, 2, 15, 16, 17, 33] {
+        resident_holds(&s, &clip(&s, samples, |j, i| swing(&s, j, i)), 0.01);
+    }
+    let still = clip(&s, 40, |j, _| s.joints[j].rest);
+    resident_holds(&s, &still, 0.01);
+}
+
+#[test]
+fn one_joint_of_the_resident_form_is_that_of_the_pose() {
+    let s = skeleton(9);
+    let c = clip(&s, 40, |j, i| Qvv {
+        translation: s.joints[j].rest.translation * (1.0 + 0.1 * (i * 0.3).sin()),
+        ..swing(&s, j, i)
+    });
+    let done = resident_holds(&s, &c, 0.05);
+    let resident = Resident::open(&done.joints.skeleton(), &done.bytes).unwrap();
+    let mut pose = resident.plan.still().to_vec();
+    for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (17, 0.75), (39, 0.0)] {
+        resident.pose(sample, part, &mut pose);
+        for (j, want) in pose.iter().enumerate() {
+            let mut got = resident.plan.still()[j];
+            resident.joint(sample, part, j, &mut got);
+            assert_eq!(got, *want);
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_the_resident_form_is_refused_and_no_flip_panics() {
+    let s = skeleton(4);
+    let c = clip(&s, 40, |j, i| swing(&s, j, i));
+    let done = resident_holds(&s, &c, 0.5);
+    let skeleton = done.joints.skeleton();
+    let decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
+        let resident = Resident::open(&skeleton, bytes)?;
+        let mut pose = resident.plan.still().to_vec();
+        for sample in 0..(resident.plan.header.samples as usize).min(100) {
+            resident.pose(sample, 0.5, &mut pose);
+        }
+        resident.pose(usize::MAX, 0.5, &mut pose);
         Ok(())
     };
     decode(&done.bytes).unwrap();

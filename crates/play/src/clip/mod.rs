@@ -18,8 +18,10 @@
 //! ```
 
 mod blend;
+mod resident;
 
 pub use blend::{blend, object_space};
+pub use resident::{ResidentClip, Spare};
 
 use crate::open::kind;
 use crate::{Error, Reel};
@@ -185,7 +187,7 @@ impl Clip {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let (left, right, part) = self.locate(seconds, repeats, rounding);
+        let (left, right, part) = locate(self.samples(), self.fps(), seconds, repeats, rounding);
         if part == 0.0 {
             return self.sample_at(cursor, left, pose);
         }
@@ -213,37 +215,6 @@ impl Clip {
         self.keep(cursor, slot, sample.min(self.samples() - 1))?;
         pose.copy_from_slice(&cursor.pose[slot]);
         Ok(())
-    }
-
-    /// Samples around a time, and how far it is from the first to the second.
-    fn locate(&self, seconds: f64, repeats: Repeats, rounding: Rounding) -> (usize, usize, f64) {
-        let last = self.samples() - 1;
-        let at = seconds * self.fps();
-        let at = if at.is_finite() { at } else { 0.0 };
-        // What is a sample but for rounding is that sample.
-        let snapped = if (at - at.round()).abs() < 1e-6 {
-            at.round()
-        } else {
-            at
-        };
-        let (at, next) = match repeats {
-            Repeats::Clamp => (snapped.clamp(0.0, last as f64), last),
-            Repeats::Wrap => {
-                let count = last as f64 + 1.0;
-                let at = snapped - (snapped / count).floor() * count;
-                (if at < count { at } else { 0.0 }, 0)
-            }
-        };
-        let left = (at as usize).min(last);
-        let right = if left < last { left + 1 } else { next };
-        let part = at - left as f64;
-        match rounding {
-            Rounding::None => (left, right, part),
-            Rounding::Floor => (left, left, 0.0),
-            Rounding::Ceil if part > 0.0 => (right, right, 0.0),
-            Rounding::Nearest if part >= 0.5 => (right, right, 0.0),
-            Rounding::Ceil | Rounding::Nearest => (left, left, 0.0),
-        }
     }
 
     fn check(&self, pose: &[Transform]) -> Result<(), Error> {
@@ -288,6 +259,43 @@ impl Clip {
         }
         cursor.sample[slot] = Some(sample);
         Ok(())
+    }
+}
+
+/// Samples around a time, and how far it is from the first to the second.
+fn locate(
+    samples: usize,
+    fps: f64,
+    seconds: f64,
+    repeats: Repeats,
+    rounding: Rounding,
+) -> (usize, usize, f64) {
+    let last = samples.saturating_sub(1);
+    let at = seconds * fps;
+    let at = if at.is_finite() { at } else { 0.0 };
+    // What is a sample but for rounding is that sample.
+    let snapped = if (at - at.round()).abs() < 1e-6 {
+        at.round()
+    } else {
+        at
+    };
+    let (at, next) = match repeats {
+        Repeats::Clamp => (snapped.clamp(0.0, last as f64), last),
+        Repeats::Wrap => {
+            let count = last as f64 + 1.0;
+            let at = snapped - (snapped / count).floor() * count;
+            (if at < count { at } else { 0.0 }, 0)
+        }
+    };
+    let left = (at as usize).min(last);
+    let right = if left < last { left + 1 } else { next };
+    let part = at - left as f64;
+    match rounding {
+        Rounding::None => (left, right, part),
+        Rounding::Floor => (left, left, 0.0),
+        Rounding::Ceil if part > 0.0 => (right, right, 0.0),
+        Rounding::Nearest if part >= 0.5 => (right, right, 0.0),
+        Rounding::Ceil | Rounding::Nearest => (left, left, 0.0),
     }
 }
 

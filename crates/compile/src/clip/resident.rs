@@ -1,0 +1,235 @@
+//! The resident form: samples by themselves, for memory and random access, within the same tolerance as the stored form.
+//!
+//! Kinds of sub-tracks, steps and closed loop are those of the stored form; a segment takes the coarsest steps with which each of its samples fits.
+
+use super::closed_loop::{Loop, Place, Target};
+use super::compact::{self, Slack};
+use super::search;
+use super::truth::{Joints, Object, Truth, widen};
+use super::{ClipOptions, CompressedClip};
+use crate::Error;
+use glam::{DQuat, DVec3};
+use meshreel_codec::clip::entropy::Means;
+use meshreel_codec::clip::resident::{self, Origin, Resident, SEGMENT, Segment, UNIT};
+use meshreel_codec::clip::stored::{Kind, Plan};
+use meshreel_codec::clip::{Header, Source};
+use meshreel_codec::transform::Transform;
+use meshreel_scene as scene;
+use rayon::prelude::*;
+
+/// Steps that are tried, in 128ths of the base, coarsest first.
+const FACTORS: [u8; 14] = [
+    220, 198, 176, 160, 146, 133, 120, 108, 97, 86, 72, 56, 36, 14,
+];
+/// Second-nearest integers per sample.
+const FLIPS: usize = 4;
+
+/// Compresses `clip` into the resident form.
+pub fn compress(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+) -> Result<CompressedClip, Error> {
+    super::check(skeleton, clip, options)?;
+    let joints = Joints::new(skeleton, options.shell);
+    joints.skeleton().check().map_err(|e| Error::Unsupported {
+        what: format!("skeleton {}: {}", skeleton.name, e.0),
+    })?;
+    let truth = Truth::new(skeleton, clip);
+    let extent = truth.extent();
+    let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
+    for slack in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
+        let slack = Slack {
+            constant: slack.0,
+            axes: slack.1,
+        };
+        if let Some(done) = encode(clip, &joints, &truth, tolerance, extent, slack) {
+            return Ok(done);
+        }
+    }
+    Err(Error::Unsupported {
+        what: format!(
+            "clip {}: a tolerance of {tolerance} cannot be held in memory; give a larger --tolerance",
+            clip.name
+        ),
+    })
+}
+
+fn encode(
+    clip: &scene::Clip,
+    joints: &Joints,
+    truth: &Truth,
+    tolerance: f64,
+    extent: f64,
+    slack: Slack,
+) -> Option<CompressedClip> {
+    let kinds = compact::kinds(truth, joints, tolerance, slack);
+    let mut header = Header {
+        samples: clip.samples as u32,
+        fps: clip.fps,
+        start: clip.start,
+        base: tolerance as f32,
+        spread: 5,
+        log: 7,
+        rotations: kinds.rotations,
+        translations: kinds.translations,
+        scales: kinds.scales,
+        sources: Vec::new(),
+        starts: Vec::new(),
+    };
+    let n = header.components();
+    header.sources = vec![[Source::default(); 2]; n];
+    header.starts = vec![0; n];
+    let skeleton = joints.skeleton();
+    // The decoder's f32 adds a little to what the loop measures.
+    let inner = tolerance * 0.997 - extent * 1.2e-7;
+    let plans: Vec<Plan> = FACTORS
+        .iter()
+        .map(|&factor| {
+            let mut header = header.clone();
+            header.base *= f32::from(factor) / f32::from(UNIT);
+            Plan::new(&skeleton, header).ok()
+        })
+        .collect::<Option<_>>()?;
+    let loops: Vec<Loop<'_>> = (plans.iter())
+        .map(|plan| Loop::new(plan, truth, joints, inner))
+        .collect();
+    let count = clip.samples.div_ceil(SEGMENT);
+    let segments: Vec<Segment> = (0..count)
+        .into_par_iter()
+        .map(|s| segment(&loops, s))
+        .collect::<Option<_>>()?;
+    let plan = Plan::new(&skeleton, header).ok()?;
+    let bytes = resident::encode(&plan, &segments)?;
+    let max_error = measure(&Resident::open(&skeleton, &bytes).ok()?, truth, joints);
+    (max_error <= tolerance).then(|| CompressedClip {
+        bytes,
+        joints: joints.clone(),
+        tolerance,
+        max_error,
+        side_bytes: [0; 2],
+        rotations: [0; 5],
+        finer: segments.iter().filter(|s| s.factor < UNIT).count(),
+    })
+}
+
+fn segment(loops: &[Loop<'_>], s: usize) -> Option<Segment> {
+    let last = loops.first()?.truth.samples;
+    let samples = s * SEGMENT..((s + 1) * SEGMENT).min(last);
+    let means = Means::default();
+    for (l, &factor) in loops.iter().zip(&FACTORS) {
+        let plan = l.plan;
+        let (origins, predictions) = origins(l, samples.clone());
+        let mut k = Vec::with_capacity(samples.len() * plan.components);
+        let mut place = Place {
+            sample: 0,
+            level: 0,
+            means: &means,
+            around: [&[], &[]],
+            predictions,
+        };
+        let mut frame = l.frame();
+        let fits = samples.clone().all(|sample| {
+            place.sample = sample;
+            let fits = search::attempt::<false>(l, &place, &mut frame, 0.0, FLIPS);
+            k.extend_from_slice(&frame.k);
+            fits
+        });
+        if fits {
+            return Some(Segment { factor, origins, k });
+        }
+    }
+    None
+}
+
+/// Where the sub-tracks of a segment count from: the middle of what they do; and the same as words.
+fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[i32; 4]>) {
+    let plan = l.plan;
+    let middle = samples.start + samples.len() / 2;
+    let mut origins = Vec::with_capacity(plan.groups.len());
+    let mut words = Vec::with_capacity(plan.groups.len());
+    for group in &plan.groups {
+        let j = group.joint;
+        let steps = &plan.steps[j];
+        let target = |sample: usize| {
+            let local = l.truth.local(sample, j);
+            match group.kind {
+                Kind::Translation => Target::Vector(local.translation),
+                Kind::Scale => Target::Vector(local.scale),
+                _ => Target::Rotation(local.rotation),
+            }
+        };
+        // A first guess to count from, then the middle of the range around it.
+        let guess = match group.kind {
+            Kind::Free => resident::fixed(&Origin::rotation(
+                l.truth.local(middle, j).rotation.to_array(),
+            )),
+            _ => {
+                let (wanted, _) = l.wanted(group, [0; 4], &target(middle));
+                group.apply(
+                    [0; 4],
+                    wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32),
+                )
+            }
+        };
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for sample in samples.clone() {
+            let (wanted, _) = l.wanted(group, guess, &target(sample));
+            for i in 0..3 {
+                low[i] = low[i].min(wanted[i]);
+                high[i] = high[i].max(wanted[i]);
+            }
+        }
+        let centre = [0, 1, 2].map(|i| (low[i] + high[i]) / 2.0);
+        let (origin, word) = match group.kind {
+            Kind::Free => {
+                let y = (0..3).fold(DVec3::ZERO, |y, i| {
+                    y + DVec3::from_array(steps.axes[i]) * (centre[i] * steps.rotation[i] / 4.0)
+                });
+                let y = y.clamp_length_max(0.9);
+                let d = DQuat::from_xyzw(2.0 * y.x, 2.0 * y.y, 2.0 * y.z, 1.0 - y.length_squared());
+                let g = DQuat::from_array(meshreel_codec::clip::rotation::float(guess));
+                let origin = Origin::rotation((g * d).normalize().to_array());
+                (origin, resident::fixed(&origin))
+            }
+            Kind::Translation | Kind::Scale => {
+                let at = [0, 1, 2].map(|i| (f64::from(guess[i]) / 32.0 + centre[i]).round());
+                let at = at.map(|v| v.clamp(-6e7, 6e7) as i32);
+                (Origin::Steps(at), [at[0] * 32, at[1] * 32, at[2] * 32, 0])
+            }
+            _ => {
+                let step = |i: usize| steps.rotation[i] / std::f64::consts::TAU * 4_294_967_296.0;
+                let at = [0, 1].map(|i| (f64::from(guess[i]) / step(i) + centre[i]).round() as i32);
+                let word = |i: usize| (f64::from(at[i]) * step(i)).round() as i64 as i32;
+                (Origin::Steps([at[0], at[1], 0]), [word(0), word(1), 0, 0])
+            }
+        };
+        origins.push(origin);
+        words.push(word);
+    }
+    (origins, words)
+}
+
+/// Largest error of any joint at any sample, as decoded.
+fn measure(resident: &Resident, truth: &Truth, joints: &Joints) -> f64 {
+    let n = truth.joints;
+    let mut pose: Vec<Transform> = resident.plan.still().to_vec();
+    let mut object = vec![Object::IDENTITY; n];
+    let mut worst: f64 = 0.0;
+    for sample in 0..truth.samples {
+        resident.pose(sample, 0.0, &mut pose);
+        for j in 0..n {
+            let parent = joints.parents[j] as usize;
+            let parent = if parent < j {
+                object[parent]
+            } else {
+                Object::IDENTITY
+            };
+            object[j] = parent.child(&widen(&pose[j]), truth.scaled);
+            let error = object[j].distance(truth.object(sample, j), f64::from(joints.shell[j]));
+            // NaN must not be lost in a maximum.
+            worst = if error <= worst { worst } else { error };
+        }
+    }
+    worst.sqrt()
+}
