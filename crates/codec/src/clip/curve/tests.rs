@@ -1,3 +1,5 @@
+//! Curves: what is written comes back, in the order of need; damage is refused.
+
 use super::*;
 use crate::clip::NONE;
 use proptest::prelude::*;
