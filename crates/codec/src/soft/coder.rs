@@ -150,7 +150,8 @@ pub struct Job<'a, W> {
     pub target: &'a Target,
 }
 
-/// Tuning: what errors are worth in keys and in the deepest frames.
+/// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the deepest frames.
+const FIRST_WORTH: f32 = 6.0;
 const KEY_WORTH: f32 = 1.6;
 const LAST_WORTH: f32 = 0.55;
 /// Tuning: the bits that a change of ρ must save.
@@ -368,7 +369,10 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
 
 /// What errors in a layer are worth, as a part of the setting's: more where others refer to it.
 fn worth_of(layer: usize) -> f32 {
-    let depth = layer.saturating_sub(1) as f32 / (LAYERS - 2) as f32;
+    if layer == 0 {
+        return FIRST_WORTH;
+    }
+    let depth = (layer - 1) as f32 / (LAYERS - 2) as f32;
     KEY_WORTH + depth * (LAST_WORTH - KEY_WORTH)
 }
 

@@ -354,6 +354,22 @@ impl Common<'_> {
         Ok(())
     }
 
+    /// One of a group's deepest frames that lies between others, and those that it needs.
+    fn sample_of(&self, group: u32) -> Vec<u32> {
+        let last = self.schedule.frames_of(Unit::Last(group));
+        let mut out: Vec<u32> = last.get(last.len() * 5 / 16).copied().into_iter().collect();
+        let mut at = 0;
+        while at < out.len() {
+            for &f in self.schedule.references(out[at]).iter() {
+                if self.schedule.key_of(f).is_none() && !out.contains(&f) {
+                    out.push(f);
+                }
+            }
+            at += 1;
+        }
+        out
+    }
+
     /// Codes the frames of a group.
     #[allow(clippy::too_many_arguments)]
     fn group<'r, W: Cell>(
@@ -367,14 +383,10 @@ impl Common<'_> {
         watch: &mut Watch<'_, W>,
     ) -> Result<[Sink; 2], Refused> {
         let mut sinks = [self.sink(), self.sink()];
+        let part = (part == Part::Sample).then(|| self.sample_of(group));
         let frames = |unit: Unit| {
             let mut list = self.schedule.frames_of(unit).to_vec();
-            if part == Part::Path {
-                // The first of each depth: it refers to keys and to the first of smaller depths only.
-                list.sort_unstable();
-                list.dedup_by_key(|f| self.schedule.depth(*f));
-                list.sort_by_key(|f| self.schedule.depth(*f));
-            }
+            list.retain(|f| part.as_ref().is_none_or(|part| part.contains(f)));
             list
         };
         let (inner, last) = (frames(Unit::Inner(group)), frames(Unit::Last(group)));
@@ -403,17 +415,17 @@ impl Common<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
-    /// One of each depth.
-    Path,
+    /// Those of [`Common::sample_of`].
+    Sample,
 }
 
 // Tuning, by effort.
 /// What all trials of settings may code, as a part of the file.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.6, 1.6, 3.0, 5.0, 8.0];
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.6, 1.8, 3.5, 6.0, 9.0];
 /// Least part of the groups that a trial codes.
 const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.1, 0.2, 0.3, 0.5];
 /// Part of the groups that are coded to learn the tables, and how often.
-const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.4, 0.7, 1.0, 1.0, 1.0, 1.0];
+const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
 const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 /// Frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
@@ -758,7 +770,7 @@ impl Common<'_> {
         Ok(best as u8)
     }
 
-    /// Codes a part of the groups, of each the first frame of each depth. `coding`: tables that tell what tokens cost.
+    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens cost.
     fn trial<W: Cell>(
         &self,
         model: &Model<W>,
@@ -803,15 +815,19 @@ impl Common<'_> {
                 let found = known.iter().find(|k| Some(k.0) == key);
                 found.map_or(&model.first[..], |k| &k.1[..])
             };
-            let mut of_layer = [0; LAYERS];
+            let (mut of_layer, mut coded) = ([0u32; LAYERS], [0u32; LAYERS]);
             for unit in [Unit::Inner(group), Unit::Last(group)] {
                 for &frame in self.schedule.frames_of(unit).iter() {
                     of_layer[decode::layer(&self.schedule, frame)] += 1;
                 }
             }
+            for frame in self.sample_of(group) {
+                coded[decode::layer(&self.schedule, frame)] += 1;
+            }
+            let times = |layer: usize| (of_layer[layer] / coded[layer].max(1)).max(1);
             let watch = &mut |_: u32, _: &[[f32; 3]], _: &[Vector<W>]| {};
-            for sink in self.group(model, coding, group, Part::Path, &key, work, watch)? {
-                inside.add(hierarchy, &sink, &|layer| of_layer[layer]);
+            for sink in self.group(model, coding, group, Part::Sample, &key, work, watch)? {
+                inside.add(hierarchy, &sink, &times);
             }
         }
         let all_keys = f64::from(self.schedule.keys().max(1) - 1);

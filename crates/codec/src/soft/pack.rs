@@ -252,6 +252,12 @@ mod tests {
     fn round_trip(blocks: &[Vec<[i32; 3]>], width: u32) -> Vec<u8> {
         let mut packer = Packer::default();
         blocks.iter().for_each(|b| packer.put(b, width));
+        let sections = [&packer.flags, &packer.codes, &packer.fields].map(BitWriter::len);
+        let written = sections.iter().sum::<usize>() + 16 * packer.masks.len();
+        assert_eq!(
+            blocks.iter().map(|b| bits(b, width)).sum::<usize>(),
+            written
+        );
         let mut bytes = Vec::new();
         packer.finish(&mut bytes);
         let mut unpacker = Unpacker::new(&bytes, blocks.len()).unwrap();
