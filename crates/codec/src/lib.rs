@@ -12,6 +12,7 @@ pub mod clip;
 mod cost;
 pub mod index;
 pub mod isa;
+mod lanes;
 pub mod motion;
 pub mod octahedral;
 pub mod parallelogram;

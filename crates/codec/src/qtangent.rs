@@ -16,6 +16,8 @@
 //!
 //! Credit: Ivo Zoltan Frey and Ivo Herzeg, "Spherical Skinning with Dual Quaternions and QTangents", 2011.
 
+use crate::lanes::{Number, Vector, cross, dot, minus, times};
+
 /// Fewest and most bits per component. Part of the format.
 pub const BITS: std::ops::RangeInclusive<u32> = 6..=16;
 
@@ -56,6 +58,47 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     levels[3] = levels[3].max(1);
     let flip = if frame.sign < 0.0 { -1 } else { 1 };
     levels.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
+}
+
+/// Levels of frames whose normal and tangent are unit vectors at right angles but for rounding: [`encode`] in f32, side by
+/// side, and not quite the same. Within [`bound`] and 10⁻⁶ rad.
+#[inline(always)]
+pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> [N; 4] {
+    let (zero, one) = (N::splat(0.0), N::splat(1.0));
+    let n = times(n, one / dot(n, n).sqrt());
+    let t = minus(t, times(n, dot(n, t)));
+    let b = cross(n, t);
+    // Of each pair of components the products with the others, and of each the square: all times four.
+    let (dx, dy, dz) = (t[0], b[1], n[2]);
+    let trace = dx + dy + dz;
+    let (wx, wy, wz) = (b[2] - n[1], n[0] - t[2], t[1] - b[0]);
+    let (yz, xz, xy) = (b[2] + n[1], n[0] + t[2], t[1] + b[0]);
+    let mut q = [xz, yz, one + dz - dx - dy, wz];
+    let mut take = |mask: N::Mask, other: [N; 4]| {
+        for k in 0..4 {
+            q[k] = N::select(mask, other[k], q[k]);
+        }
+    };
+    // The largest one is near enough to 1 for a quotient.
+    take(dz.less(dy), [xy, one + dy - dx - dz, yz, wy]);
+    take(
+        N::both(dy.less(dx), dz.less(dx)),
+        [one + dx - dy - dz, xy, xz, wx],
+    );
+    take(zero.less(trace), [wx, wy, wz, one + trace]);
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    let half = N::splat(half(bits) as f32);
+    let scale = half / length;
+    let scale = N::select(q[3].less(zero), -scale, scale);
+    let flip = N::select(sign.less(zero), -one, one);
+    let level = |v: N| (v * flip + half).max(zero).min(half + half);
+    let w = (q[3] * scale).round().max(one);
+    [
+        level((q[0] * scale).round()),
+        level((q[1] * scale).round()),
+        level((q[2] * scale).round()),
+        level(w),
+    ]
 }
 
 /// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the identity.
@@ -112,11 +155,11 @@ fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
 }
 
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+fn dot64(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+fn cross64(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -125,18 +168,18 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 }
 
 fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
-    let length = dot(a, a).sqrt();
+    let length = dot64(a, a).sqrt();
     (length.is_finite() && length > 1e-30).then(|| a.map(|v| v / length))
 }
 
-/// Unit quaternion of the rotation with columns tangent, cross(normal, tangent), normal.
+/// Unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
 fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     let Some(n) = unit(normal) else {
         return [0.0, 0.0, 0.0, 1.0];
     };
     let along = unit(tangent).unwrap_or([0.0; 3]);
-    let flat = std::array::from_fn(|k| along[k] - n[k] * dot(n, along));
-    let t = if dot(flat, flat) > 1e-12 {
+    let flat = std::array::from_fn(|k| along[k] - n[k] * dot64(n, along));
+    let t = if dot64(flat, flat) > 1e-12 {
         unit(flat)
     } else {
         None
@@ -148,9 +191,9 @@ fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
             .unwrap_or(0);
         let mut axis = [0.0; 3];
         axis[k] = 1.0;
-        unit(cross(axis, n)).unwrap_or([1.0, 0.0, 0.0])
+        unit(cross64(axis, n)).unwrap_or([1.0, 0.0, 0.0])
     });
-    let b = cross(n, t);
+    let b = cross64(n, t);
     let trace = t[0] + b[1] + n[2];
     let q = if trace > 0.0 {
         [b[2] - n[1], n[0] - t[2], t[1] - b[0], 1.0 + trace]
@@ -187,8 +230,8 @@ mod tests {
 
     fn angle(a: [f32; 3], b: [f64; 3]) -> f64 {
         let a = a.map(f64::from);
-        let c = cross(a, b);
-        dot(c, c).sqrt().atan2(dot(a, b)).to_degrees()
+        let c = cross64(a, b);
+        dot64(c, c).sqrt().atan2(dot64(a, b)).to_degrees()
     }
 
     fn frame(q: [f64; 4], sign: f32) -> Option<Frame> {
@@ -217,7 +260,7 @@ mod tests {
         assert_eq!(back.sign, f.sign);
         let n = unit(f.normal.map(f64::from)).unwrap();
         let t = f.tangent.map(f64::from);
-        let t = unit(std::array::from_fn(|k| t[k] - n[k] * dot(n, t))).unwrap();
+        let t = unit(std::array::from_fn(|k| t[k] - n[k] * dot64(n, t))).unwrap();
         angle(back.normal, n).max(angle(back.tangent, t))
     }
 
@@ -274,6 +317,34 @@ mod tests {
     }
 
     #[test]
+    fn the_short_way_is_within_the_bound_too() {
+        let mut seed = 5u64;
+        let mut random = || {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0
+        };
+        for i in 0..200_000 {
+            let mut q = [random(), random(), random(), random()];
+            match i % 4 {
+                0 => q[3] *= 1e-5,
+                1 => q = q.map(|v| (v * 1.6).round()),
+                2 => q[i / 4 % 3] *= 1e-4,
+                _ => {}
+            }
+            let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+            let Some(f) = frame(q, sign) else { continue };
+            let levels = nearest([f.normal, f.tangent], sign, 16).map(|l| l as u16);
+            let back = decode(levels, 16);
+            assert_eq!(back.sign, sign);
+            let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
+            let far = angle(back.normal, n).max(angle(back.tangent, t));
+            assert!(far <= bound(16) + 1e-6f64.to_degrees(), "{f:?} {far}");
+        }
+    }
+
+    #[test]
     fn odd_frames_become_frames() {
         let bad = [
             [0.0; 3],
@@ -297,7 +368,7 @@ mod tests {
                         10,
                     );
                     let (n, t) = (back.normal.map(f64::from), back.tangent.map(f64::from));
-                    assert!((dot(n, n) - 1.0).abs() < 1e-5 && dot(n, t).abs() < 1e-5);
+                    assert!((dot64(n, n) - 1.0).abs() < 1e-5 && dot64(n, t).abs() < 1e-5);
                     assert_eq!(back.sign, if sign < 0.0 { -1.0 } else { 1.0 });
                 }
             }
@@ -309,15 +380,15 @@ mod tests {
         fn any_levels_give_a_frame(levels: [u16; 4], bits in 0u32..40) {
             let f = decode(levels, bits);
             let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
-            prop_assert!((dot(n, n) - 1.0).abs() < 1e-4 && (dot(t, t) - 1.0).abs() < 1e-4 && dot(n, t).abs() < 1e-4);
+            prop_assert!((dot64(n, n) - 1.0).abs() < 1e-4 && (dot64(t, t) - 1.0).abs() < 1e-4 && dot64(n, t).abs() < 1e-4);
         }
 
         #[test]
         fn skewed_frames_keep_their_normal(n: [i8; 3], t: [i8; 3]) {
             let f = Frame { normal: n.map(f32::from), tangent: t.map(f32::from), sign: -1.0 };
             let (m, u) = (n.map(f64::from), t.map(f64::from));
-            let c = cross(m, u);
-            if dot(c, c) > 1e-3 * dot(m, m) * dot(u, u) {
+            let c = cross64(m, u);
+            if dot64(c, c) > 1e-3 * dot64(m, m) * dot64(u, u) {
                 prop_assert!(error(f, 12) <= bound(12));
             }
         }

@@ -14,7 +14,6 @@ use meshreel_codec::soft::partition::Sharing;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::soft::surface::Place;
 use meshreel_codec::word::Word;
-use meshreel_codec::{octahedral, qtangent};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -190,26 +189,15 @@ impl<'a> NormalCoder<'a> {
             ..self.plan.streams[self.stream].clone()
         };
         let mut work = self.encoder.work(source);
-        let built = decoder.build(source.points, state, &mut work);
         let count = values.normals.len();
         let mut levels = vec![0; record.semantic.components() * count];
-        for v in 0..count {
-            let normal = built.normal(v);
-            if record.semantic == Semantic::QTangent {
-                let [x, y, z, sign] = built.tangent(v);
-                let tangent = [x, y, z];
-                let frame = qtangent::Frame {
-                    normal,
-                    tangent,
-                    sign,
-                };
-                let words = qtangent::encode(frame, BITS);
-                (0..4).for_each(|k| levels[k * count + v] = words[k]);
-            } else {
-                let words = octahedral::encode(normal, BITS);
-                (0..2).for_each(|k| levels[k * count + v] = words[k]);
-            }
-        }
+        decoder.levels(
+            source.points,
+            state,
+            &mut work,
+            u32::from(record.bits),
+            &mut levels,
+        );
         let error = streams::error(&record, &Levels::U16(levels), values);
         self.plan.keep_promise(&record, error, frame as usize)
     }

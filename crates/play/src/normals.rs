@@ -11,7 +11,7 @@ use meshreel_codec::soft::decode::First;
 use meshreel_codec::soft::normal::{Normals, Shape, Work};
 use meshreel_codec::soft::schedule::UNIT_FRAMES;
 use meshreel_codec::soft::surface::Place as Place3;
-use meshreel_codec::{Corrupt, octahedral, qtangent, take_sized};
+use meshreel_codec::{Corrupt, take_sized};
 use std::sync::{Mutex, PoisonError};
 
 /// A stream of predicted normals, or of tangent frames.
@@ -86,24 +86,7 @@ impl Predicted {
     }
 
     fn write<P: Place3>(&self, cells: &[P], state: &[i16], work: &mut Work, levels: &mut [u16]) {
-        let built = self.coded.build(cells, state, work);
-        let vertices = self.coded.vertices();
-        for v in 0..vertices {
-            let normal = built.normal(v);
-            if self.semantic == Semantic::QTangent {
-                let [x, y, z, sign] = built.tangent(v);
-                let frame = qtangent::Frame {
-                    normal,
-                    tangent: [x, y, z],
-                    sign,
-                };
-                let words = qtangent::encode(frame, self.bits);
-                (0..4).for_each(|k| levels[k * vertices + v] = words[k]);
-            } else {
-                let words = octahedral::encode(normal, self.bits);
-                (0..2).for_each(|k| levels[k * vertices + v] = words[k]);
-            }
-        }
+        self.coded.levels(cells, state, work, self.bits, levels);
     }
 }
 

@@ -64,17 +64,22 @@
 //! * Load: [`Normals::read`], [`Normals::work`], and [`Normals::set_uvs`], again for each frame only where uvs move.
 //! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps [`Normals::state_len`] × 2 bytes per
 //!   frame: 4 for each group and 2 for each vertex with tangents.
-//! * Frame that is shown: [`Normals::build`] with its points and states, then [`Built::normal`] and [`Built::tangent`] of any vertex.
+//! * Frame that is shown: [`Normals::levels`] with its points and states; or [`Normals::build`], then [`Built::normal`] and
+//!   [`Built::tangent`] of any vertex.
 //!
 //! References cost nothing but that the states of their frames are there; none (an empty list) is always allowed, in the decoder
 //! exactly as in the encoder.
 
 use super::partition::{self, Near, Polygons};
 use super::range::{Bits, Chance, Decoder};
-use super::surface::{Place, Surface, turn};
+use super::surface::{Surface, directions, turn};
 use super::tangent::{Slopes, Tangents, turned};
-use crate::Corrupt;
 use crate::bytes::Cursor;
+use crate::isa::Isa;
+use crate::lanes::{
+    self, LANES, Lanes, Number, Place, Points, Row, Vector, eight, plus, select, times,
+};
+use crate::{Corrupt, octahedral, qtangent};
 
 /// What both sides know of a mesh.
 #[derive(Debug, Clone, Copy)]
@@ -231,10 +236,11 @@ impl Normals {
 
     /// Buffers for [`Normals::build`].
     pub fn work(&self) -> Work {
+        let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
         Work {
-            normals: vec![[0.0; 4]; self.groups()],
+            normals: vec![[0.0; 4]; self.surface.slots()],
             slopes: Slopes::new(),
-            tangents: vec![[0.0; 4]; self.tangents.as_ref().map_or(0, |t| t.groups().len())],
+            tangents: vec![[0.0; 4]; classes.next_multiple_of(LANES)],
         }
     }
 
@@ -354,12 +360,17 @@ impl Normals {
             None => 2,
             Some(_) => usize::from(moved),
         };
-        for g in 0..groups {
-            let near = &self.near_groups[g];
-            let count = near
-                .iter()
-                .filter(|n| (**n as usize) < g && states[**n as usize] != before[**n as usize])
-                .count();
+        // Of an empty unit, or what follows its last correction, there is nothing to look at.
+        let same = bits.only_zeros();
+        if same {
+            states.copy_from_slice(before);
+        }
+        for g in 0..if same { 0 } else { groups } {
+            let other = |n: &u32| {
+                let n = *n as usize;
+                usize::from(n < g && states[n] != before[n])
+            };
+            let count = self.near_groups[g].iter().map(other).sum::<usize>();
             let class = usize::from(self.classes[g]);
             let chance = &mut chances.normal[class][count.min(2)][past(before[g] != base[g])];
             if bits.bit(chance, states[g] != before[g]) {
@@ -377,12 +388,17 @@ impl Normals {
         }
         let base = &self.base[2 * groups..];
         let old = from.map_or(base, |f| &f[2 * groups..]);
-        for v in 0..turns.len() {
-            let near = &self.near_vertices[v];
-            let count = near
-                .iter()
-                .filter(|n| (**n as usize) < v && turns[**n as usize] != old[**n as usize])
-                .count();
+        let same = bits.only_zeros();
+        if same {
+            // Mates move by the same, which is nothing.
+            turns.copy_from_slice(old);
+        }
+        for v in 0..if same { 0 } else { turns.len() } {
+            let other = |n: &u32| {
+                let n = *n as usize;
+                usize::from(n < v && turns[n] != old[n])
+            };
+            let count = self.near_vertices[v].iter().map(other).sum::<usize>();
             let g = self.group[v] as usize;
             let count = count + usize::from(states[g] != before[g]);
             let class = usize::from(self.classes[groups + v]);
@@ -415,21 +431,7 @@ impl Normals {
         state: &'a [i16],
         work: &'a mut Work,
     ) -> Built<'a> {
-        assert_eq!(state.len(), self.base.len(), "the states of a frame");
-        self.predict(points, &mut work.normals);
-        for (g, n) in work.normals.iter_mut().enumerate() {
-            let s = [state[2 * g], state[2 * g + 1]];
-            if s != [0; 2] {
-                let [x, y, z] = self.bend(points, g, [n[0], n[1], n[2]], s);
-                *n = [x, y, z, 0.0];
-            }
-        }
-        for (class, out) in work.tangents.iter_mut().enumerate() {
-            let g = self.tangents.as_ref().map_or(0, |t| t.groups()[class]);
-            let [x, y, z, _] = work.normals[g as usize];
-            let [x, y, z] = self.tangent(class, [x, y, z], points, &work.slopes);
-            *out = [x, y, z, 0.0];
-        }
+        self.compute(Isa::get(), P::kind(points), state, work, None);
         Built {
             normals: self,
             turns: &state[2 * self.groups()..],
@@ -437,11 +439,82 @@ impl Normals {
         }
     }
 
-    /// Predicted normals of all groups.
-    pub(super) fn predict<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) {
-        self.surface.normals(points, out);
-        if self.negated {
-            out.iter_mut().for_each(|n| *n = n.map(|x| -x));
+    /// Levels of a frame as a player keeps them, with `bits` each: of octahedral normals, or of tangent frames where there
+    /// are tangents. Panics where `points`, `state` or `out` are too few.
+    pub fn levels<P: Place>(
+        &self,
+        points: &[P],
+        state: &[i16],
+        work: &mut Work,
+        bits: u32,
+        out: &mut [u16],
+    ) {
+        self.compute(Isa::get(), P::kind(points), state, work, Some((bits, out)));
+    }
+
+    fn compute(
+        &self,
+        isa: Isa,
+        points: Points<'_>,
+        state: &[i16],
+        work: &mut Work,
+        levels: Option<(u32, &mut [u16])>,
+    ) {
+        assert_eq!(state.len(), self.base.len(), "the states of a frame");
+        let (states, turns) = state.split_at(2 * self.groups());
+        let states = states.as_chunks().0;
+        self.directions(isa, points, states, &mut work.normals);
+        match points {
+            Points::Narrow(points) => lanes::run(
+                isa,
+                Vertices {
+                    normals: self,
+                    points,
+                    turns,
+                    work,
+                    levels,
+                },
+            ),
+            Points::Wide(points) => lanes::run(
+                isa,
+                Vertices {
+                    normals: self,
+                    points,
+                    turns,
+                    work,
+                    levels,
+                },
+            ),
+        }
+    }
+
+    /// Normals of all groups, [`Surface::slots`] of them, with their states; without states the predicted ones.
+    pub(super) fn directions(
+        &self,
+        isa: Isa,
+        points: Points<'_>,
+        states: &[[i16; 2]],
+        out: &mut [[f32; 4]],
+    ) {
+        match points {
+            Points::Narrow(points) => lanes::run(
+                isa,
+                Groups {
+                    normals: self,
+                    points,
+                    states,
+                    out,
+                },
+            ),
+            Points::Wide(points) => lanes::run(
+                isa,
+                Groups {
+                    normals: self,
+                    points,
+                    states,
+                    out,
+                },
+            ),
         }
     }
 
@@ -453,15 +526,15 @@ impl Normals {
         n: [f32; 3],
         state: [i16; 2],
     ) -> [f32; 3] {
-        let [x, y] = state.map(f32::from);
-        let length = (x * x + y * y).sqrt();
-        if length == 0.0 {
+        if state == [0; 2] {
             return n;
         }
-        let [e1, e2] = self.surface.frame(points, g, n);
-        let [c, s] = turn(length * self.step);
-        let (x, y) = (x * (s / length), y * (s / length));
-        std::array::from_fn(|k| n[k] * c + (e1[k] * x + e2[k] * y))
+        bent(
+            n,
+            self.surface.frame(points, g, n),
+            state.map(f32::from),
+            self.step,
+        )
     }
 
     /// The predicted tangent of a class with the decoded normal `n`.
@@ -472,15 +545,119 @@ impl Normals {
         points: &[P],
         slopes: &Slopes,
     ) -> [f32; 3] {
-        let Some(tangents) = &self.tangents else {
-            return [1.0, 0.0, 0.0];
-        };
-        tangents
-            .tangent(class, n, points, slopes)
-            .unwrap_or_else(|| {
-                let g = tangents.groups()[class] as usize;
-                self.surface.frame(points, g, n)[0]
-            })
+        match &self.tangents {
+            Some(tangents) => tangents.tangent(class, n, (&self.surface, points), slopes),
+            None => [1.0, 0.0, 0.0],
+        }
+    }
+}
+
+/// The normal of a state that is not zero, in the frame of the predicted normal `n`.
+#[inline(always)]
+fn bent<N: Number>(n: Vector<N>, [e1, e2]: [Vector<N>; 2], [x, y]: [N; 2], step: f32) -> Vector<N> {
+    let length = (x * x + y * y).sqrt();
+    let [c, s] = turn(length * N::splat(step));
+    let scale = s / length;
+    plus(
+        times(n, c),
+        plus(times(e1, x * scale), times(e2, y * scale)),
+    )
+}
+
+/// The kernel of [`Normals::directions`].
+struct Groups<'a, P> {
+    normals: &'a Normals,
+    points: &'a [P],
+    states: &'a [[i16; 2]],
+    out: &'a mut [[f32; 4]],
+}
+
+impl<P: Place> lanes::Task for Groups<'_, P> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let surface = &self.normals.surface;
+        surface.sums::<L, P>(self.points, self.out);
+        let blocks = self.out.as_chunks_mut::<LANES>().0;
+        for (start, out) in (0..).step_by(LANES).zip(blocks) {
+            let mut n = directions(L::load_vectors(out));
+            if self.normals.negated {
+                n = [-n[0], -n[1], -n[2]];
+            }
+            let states = eight(self.states.get(start..).unwrap_or(&[]), [0; 2]);
+            if states != [[0; 2]; LANES] {
+                let groups: Row = std::array::from_fn(|l| (start + l) as u32);
+                let frame = surface.frames::<L, P>(self.points, &groups, n);
+                let [x, y] = [0, 1].map(|k| states.map(|s| s[k]));
+                let [x, y] = [L::load_i16(&x), L::load_i16(&y)];
+                let there = L::splat(0.0).less(x * x + y * y);
+                n = select(there, bent(n, frame, [x, y], self.normals.step), n);
+            }
+            L::store_vectors(n, out);
+        }
+    }
+}
+
+/// The kernel of the rest of a frame: tangents into `work`, and levels where they are wanted.
+struct Vertices<'a, P> {
+    normals: &'a Normals,
+    points: &'a [P],
+    turns: &'a [i16],
+    work: &'a mut Work,
+    levels: Option<(u32, &'a mut [u16])>,
+}
+
+impl<P: Place> lanes::Task for Vertices<'_, P> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (normals, work) = (self.normals, self.work);
+        if let Some(tangents) = &normals.tangents {
+            let of = (&normals.surface, self.points);
+            tangents.all::<L, P>(of, &work.normals, &work.slopes, &mut work.tangents);
+        }
+        if let Some((bits, levels)) = self.levels {
+            normals.write::<L>(self.turns, work, bits, levels);
+        }
+    }
+}
+
+impl Normals {
+    /// Levels of all vertices from the normals and tangents of a frame.
+    #[inline(always)]
+    fn write<L: Lanes>(&self, turns: &[i16], work: &Work, bits: u32, levels: &mut [u16]) {
+        let count = self.group.len();
+        let planes = if self.has_tangents() { 4 } else { 2 };
+        assert_eq!(levels.len(), planes * count, "levels of all vertices");
+        let step = L::splat(self.turn_step);
+        for start in (0..count).step_by(LANES) {
+            let n = L::vectors(&work.normals, &eight(&self.group[start..], 0));
+            let mut put = |k: usize, words: L| {
+                let out = &mut levels[k * count + start..(k + 1) * count];
+                let words = words.words();
+                match out.first_chunk_mut() {
+                    Some(out) => *out = words,
+                    None => out.copy_from_slice(&words[..out.len()]),
+                }
+            };
+            let Some(tangents) = &self.tangents else {
+                let [x, y] = octahedral::nearest(n, bits);
+                put(0, x);
+                put(1, y);
+                continue;
+            };
+            let mut t = L::vectors(&work.tangents, &eight(&tangents.classes()[start..], 0));
+            let turns = eight(&turns[start..], 0);
+            if turns != [0; LANES] {
+                let turns = L::load_i16(&turns);
+                let there = L::splat(0.0).less(turns.abs());
+                t = select(there, turned(t, n, turn(turns * step)), t);
+            }
+            let sign = L::load(&eight(&tangents.signs()[start..], 1.0));
+            let [x, y, z, w] = qtangent::nearest([n, t], sign, bits);
+            put(0, x);
+            put(1, y);
+            put(2, z);
+            put(3, w);
+        }
     }
 }
 
@@ -680,4 +857,119 @@ fn signs(
         *sign = if before { -own } else { own };
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const COUNT: usize = 21;
+
+    /// Vertices of a mesh of anything, read from `bytes`.
+    fn mesh(
+        bytes: &[u8],
+        triangles: &[[u32; 3]],
+        point: &[u32],
+        uvs: &[[f32; 2]],
+        flags: u8,
+    ) -> Option<Normals> {
+        let mut fixed = vec![flags];
+        fixed.extend([0.01f32, 0.02].map(f32::to_le_bytes).as_flattened());
+        fixed.extend(bytes);
+        let shape = Shape {
+            triangles,
+            point,
+            uvs,
+        };
+        Normals::read(&fixed, shape).ok()
+    }
+
+    /// Levels of all instruction sets, and what the encoder computes item by item, are the same as what is built.
+    fn check<P: Place>(
+        normals: &Normals,
+        points: &[P],
+        state: &[i16],
+        uvs: &[[f32; 2]],
+        bits: u32,
+    ) {
+        let mut work = normals.work();
+        normals.set_uvs(uvs, &mut work);
+        let planes = if normals.has_tangents() { 4 } else { 2 };
+        let results = Isa::all().map(|isa| {
+            let mut levels = vec![9u16; planes * normals.vertices()];
+            normals.compute(
+                isa,
+                P::kind(points),
+                state,
+                &mut work,
+                Some((bits, &mut levels)),
+            );
+            let bits = |v: &[f32; 4]| v.map(f32::to_bits);
+            let groups: Vec<_> = work.normals[..normals.groups()].iter().map(bits).collect();
+            let classes: Vec<_> = work.tangents.iter().map(bits).collect();
+            (levels, groups, classes)
+        });
+        let results: Vec<_> = results.collect();
+        assert!(results.iter().all(|r| *r == results[0]));
+
+        let mut predicted = vec![[0.0; 4]; normals.surface.slots()];
+        normals.directions(Isa::get(), P::kind(points), &[], &mut predicted);
+        let slopes = work.slopes.clone();
+        let built = normals.build(points, state, &mut work);
+        for v in 0..normals.vertices() {
+            let g = normals.group[v] as usize;
+            let [x, y, z, _] = predicted[g];
+            let n = normals.bend(points, g, [x, y, z], [state[2 * g], state[2 * g + 1]]);
+            assert_eq!(n, built.normal(v));
+            let level = |k: usize| results[0].0[k * normals.vertices() + v];
+            let Some(tangents) = &normals.tangents else {
+                let back = octahedral::decode([level(0), level(1)], bits);
+                assert!(chord(n, back) <= 1.5 * octahedral::bound(bits).to_radians() + 2e-3);
+                continue;
+            };
+            let class = tangents.classes()[v] as usize;
+            let mut t = normals.tangent(class, n, points, &slopes);
+            if built.turns[v] != 0 {
+                t = turned(t, n, turn(f32::from(built.turns[v]) * normals.turn_step));
+            }
+            let [x, y, z, sign] = built.tangent(v);
+            assert_eq!(t, [x, y, z]);
+            let back = qtangent::decode([level(0), level(1), level(2), level(3)], bits);
+            assert_eq!(back.sign, sign);
+            let bound = qtangent::bound(bits).to_radians() + 2e-3;
+            assert!(chord(n, back.normal) <= bound && chord(t, back.tangent) <= bound);
+        }
+    }
+
+    fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
+        let square = |k: usize| f64::from(a[k] - b[k]).powi(2);
+        (0..3).map(square).sum::<f64>().sqrt()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn all_ways_give_the_same_bits(
+            bytes in prop::collection::vec(any::<u8>(), 0..60),
+            flags in 0u8..8,
+            triangles in prop::collection::vec(prop::array::uniform3(0..COUNT as u32), 0..60),
+            point in prop::collection::vec(0..COUNT as u32, COUNT),
+            uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), COUNT),
+            narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
+            wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
+            seldom in 0u8..4,
+            numbers in prop::collection::vec((any::<u8>(), any::<i16>()), 3 * COUNT),
+            bits in 8u32..17,
+        ) {
+            if let Some(normals) = mesh(&bytes, &triangles, &point, &uvs, flags) {
+                let state: Vec<i16> = numbers[..normals.state_len()]
+                    .iter()
+                    .map(|(when, n)| if *when % 4 < seldom { *n } else { 0 })
+                    .collect();
+                check(&normals, &narrow, &state, &uvs, bits);
+                check(&normals, &wide, &state, &uvs, bits);
+            }
+        }
+    }
 }

@@ -10,9 +10,11 @@
 
 use super::normal::{Contexts, Draft, Normals, STRIDE, Shape, Work, level_near, width};
 use super::range::{Bits, Counter, Encoder as Writer};
-use super::surface::{Place, arc_cosine, cross3, dot3, turn};
+use super::surface::{arc_cosine, turn};
 use super::tangent::turned;
 use crate::Corrupt;
+use crate::isa::Isa;
+use crate::lanes::{Place, cross, dot};
 
 /// What is wanted of the normals of a mesh.
 #[derive(Debug, Clone, Copy)]
@@ -113,11 +115,19 @@ impl Encoder {
     /// Turns predictions round if most of them look the wrong way.
     fn negate<P: Place>(&mut self, samples: &[Source<'_, P>]) {
         let Some(first) = samples.first() else { return };
-        let mut predicted = vec![[0.0; 4]; self.members.len()];
-        self.normals.predict(first.points, &mut predicted);
-        let wrong = |g: &usize| dot3(xyz(predicted[*g]), self.source(first, *g)) < 0.0;
-        let count = (0..predicted.len()).filter(wrong).count();
-        self.normals.negated = 2 * count > predicted.len();
+        let predicted = self.all(first.points, &[]);
+        let wrong = |g: &usize| dot(xyz(predicted[*g]), self.source(first, *g)) < 0.0;
+        let count = (0..self.members.len()).filter(wrong).count();
+        self.normals.negated = 2 * count > self.members.len();
+    }
+
+    /// Normals of all groups; the predicted ones without states.
+    fn all<P: Place>(&self, points: &[P], states: &[i16]) -> Vec<[f32; 4]> {
+        let mut out = vec![[0.0; 4]; self.normals.surface.slots()];
+        let states = states.as_chunks().0;
+        self.normals
+            .directions(Isa::get(), P::kind(points), states, &mut out);
+        out
     }
 
     fn source<P>(&self, source: &Source<'_, P>, g: usize) -> [f32; 3] {
@@ -145,8 +155,7 @@ impl Encoder {
         let radius = (1.0 / STEP * 0.98) as f32;
         let mut states: Vec<Vec<[f32; 2]>> = Vec::new();
         for sample in samples {
-            let mut predicted = vec![[0.0; 4]; groups];
-            self.normals.predict(sample.points, &mut predicted);
+            let predicted = self.all(sample.points, &[]);
             let off = |g: usize| {
                 let [x, y] = self.off(sample, g, xyz(predicted[g]));
                 [(x / step) as f32, (y / step) as f32]
@@ -168,8 +177,7 @@ impl Encoder {
         let mut turns: Vec<Vec<[f32; 2]>> = Vec::new();
         for (sample, states) in samples.iter().zip(&states) {
             let work = self.work(sample);
-            let mut predicted = vec![[0.0; 4]; groups];
-            self.normals.predict(sample.points, &mut predicted);
+            let predicted = self.all(sample.points, &[]);
             let mut list = vec![[0.0; 2]; tangents.vertices()];
             for g in 0..groups {
                 let base = [self.normals.base[2 * g], self.normals.base[2 * g + 1]];
@@ -225,7 +233,7 @@ impl Encoder {
     fn off<P: Place>(&self, source: &Source<'_, P>, g: usize, n: [f32; 3]) -> [f64; 2] {
         let wanted = self.source(source, g);
         let [e1, e2] = self.normals.surface.frame(source.points, g, n);
-        let [x, y, z] = [e1, e2, n].map(|e| f64::from(dot3(e, wanted)));
+        let [x, y, z] = [e1, e2, n].map(|e| f64::from(dot(e, wanted)));
         let side = (x * x + y * y).sqrt();
         if side < 1e-9 {
             // Nothing to tell, but for the opposite pole.
@@ -317,15 +325,11 @@ impl Encoder {
         state: &mut [i16],
     ) -> (usize, Errors) {
         let work = &mut self.work(source);
-        let mut predicted = vec![[0.0; 4]; self.members.len()];
-        self.normals.predict(source.points, &mut predicted);
+        let predicted = self.all(source.points, &[]);
         let outside = |states: &[i16]| {
-            let out = |g: &usize| {
-                let s = [states[2 * g], states[2 * g + 1]];
-                let n = self.normals.bend(source.points, *g, xyz(predicted[*g]), s);
-                chord(n, self.source(source, *g)) > self.limit
-            };
-            (0..predicted.len()).filter(out).count()
+            let normals = self.all(source.points, &states[..2 * self.members.len()]);
+            let out = |g: &usize| chord(xyz(normals[*g]), self.source(source, *g)) > self.limit;
+            (0..self.members.len()).filter(out).count()
         };
         let mut best = (0, outside(&self.normals.base));
         for (i, states) in earlier.iter().enumerate().rev() {
@@ -340,7 +344,7 @@ impl Encoder {
             .map_or(&self.normals.base[..], |i| earlier[i]);
         state.copy_from_slice(from);
         let mut errors = Errors::default();
-        for g in 0..predicted.len() {
+        for g in 0..self.members.len() {
             let worst = self.settle(source, work, g, xyz(predicted[g]), from, state);
             errors.normal = errors.normal.max(degrees(worst[0]));
             errors.tangent = errors.tangent.max(degrees(worst[1]));
@@ -497,8 +501,8 @@ fn angle(cosine: f64, sine: f64) -> f64 {
 /// Angle by which `t` must be turned about `n` to lie as near to `wanted` as it can.
 fn turn_between(t: [f32; 3], n: [f32; 3], wanted: [f32; 4]) -> f64 {
     let wanted = [wanted[0], wanted[1], wanted[2]];
-    let c = f64::from(dot3(t, wanted));
-    let s = f64::from(dot3(cross3(n, t), wanted));
+    let c = f64::from(dot(t, wanted));
+    let s = f64::from(dot(cross(n, t), wanted));
     let length = (c * c + s * s).sqrt();
     if length < 1e-9 {
         return 0.0;
@@ -593,7 +597,7 @@ mod tests {
                 let first = out.point.iter().position(|p| *p == out.point[v]).unwrap();
                 let [a, b] = leans[first];
                 let n = [a - slope[0], b - slope[1], 1.0];
-                let scale = 1.0 / dot3(n, n).sqrt();
+                let scale = 1.0 / dot(n, n).sqrt();
                 let n = n.map(|x| x * scale);
                 let sign = if v as u32 % columns > SIDE / 2 {
                     -1.0
@@ -601,7 +605,7 @@ mod tests {
                     1.0
                 };
                 let along = [sign, leans[v][0], sign * slope[0]];
-                let t = super::super::surface::flat(along, n).unwrap();
+                let t = super::super::surface::flat(along, n).0;
                 frame.normals.push(n);
                 frame.tangents.push([t[0], t[1], t[2], sign]);
             }
@@ -685,7 +689,7 @@ mod tests {
             for v in 0..sheet.point.len() {
                 let n = built.normal(v);
                 worst.normal = worst.normal.max(apart(n, frame.normals[v]));
-                assert!((dot3(n, n) - 1.0).abs() < 1e-5);
+                assert!((dot(n, n) - 1.0).abs() < 1e-5);
                 if tangents {
                     let [x, y, z, sign] = built.tangent(v);
                     let [a, b, c, wanted] = frame.tangents[v];
@@ -814,7 +818,7 @@ mod tests {
                 let built = normals.build(points, state, &mut work);
                 for v in 0..normals.vertices() {
                     let n = built.normal(v);
-                    assert!((dot3(n, n) - 1.0).abs() < 1e-4);
+                    assert!((dot(n, n) - 1.0).abs() < 1e-4);
                     if normals.has_tangents() {
                         assert!(built.tangent(v).iter().all(|x| x.abs() < 1.001));
                     }

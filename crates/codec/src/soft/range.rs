@@ -74,6 +74,11 @@ pub trait Bits {
     /// Codes `bit` (which a decoder ignores) and returns it.
     fn bit(&mut self, context: &mut Self::Context, bit: bool) -> bool;
 
+    /// Whether all that follows is zeros, as far as a decoder knows without asking.
+    fn only_zeros(&self) -> bool {
+        false
+    }
+
     /// The low `count` bits of `value`, lowest first, at one bit each.
     fn plain(&mut self, count: u32, value: u32) -> u32 {
         (0..count).fold(0, |all, k| {
@@ -232,6 +237,11 @@ impl<'a> Decoder<'a> {
 impl Bits for Decoder<'_> {
     type Context = Chance;
 
+    fn only_zeros(&self) -> bool {
+        // Any bound is larger than this code, and it stays what it is.
+        self.code == 0 && self.rest.is_empty()
+    }
+
     #[inline]
     fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
         let bound = (self.range >> 15) * chance.zero();
@@ -270,9 +280,11 @@ mod tests {
     fn decode(bytes: &[u8], bits: &[(bool, u8)]) -> bool {
         let mut chances = [Chance::default(); 8];
         let mut decoder = Decoder::new(bytes);
-        let equal = bits
-            .iter()
-            .all(|&(bit, c)| decoder.bit(&mut chances[usize::from(c) % 8], false) == bit);
+        let equal = bits.iter().all(|&(bit, c)| {
+            let zeros = decoder.only_zeros();
+            let found = decoder.bit(&mut chances[usize::from(c) % 8], false);
+            found == bit && !(zeros && found)
+        });
         equal && decoder.finish().is_ok()
     }
 

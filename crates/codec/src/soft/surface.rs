@@ -12,56 +12,38 @@
 //! for each group              unit(sum), or +z
 //! ```
 //!
-//! Order: triangles, then quads, then the others, each in the order of their first triangle. Everything is f32 + − × ÷ √ in the
+//! Order: triangles, quads, and so on up to 16 corners, eight polygons at a time: their first corners, their second ones …;
+//! then the others, one by one; all in the order of their first triangle. Everything is f32 + − × ÷ √ in the
 //! order of the code; points are whole numbers, so edges are exact. The arc cosine is formula 4.4.45 of M. Abramowitz and
 //! I. Stegun, *Handbook of mathematical functions*, 1964, off by at most 7·10⁻⁵ rad.
 
 use crate::Corrupt;
+use crate::lanes::{
+    LANES, Lanes, Number, Row, Vector, cross, difference, dot, minus, plus, select, times,
+};
+pub use crate::lanes::{Place, Points};
 use std::f32::consts::{PI, TAU};
-
-/// A decoded point: whole numbers, in units that are the same for all points of the mesh.
-pub trait Place: Copy {
-    /// The vector from `other` to `self`, at most 2¹⁷ long in each component.
-    fn minus(self, other: Self) -> [f32; 3];
-}
-
-impl Place for [i16; 4] {
-    #[inline(always)]
-    fn minus(self, other: Self) -> [f32; 3] {
-        std::array::from_fn(|k| (i32::from(self[k]) - i32::from(other[k])) as f32)
-    }
-}
-
-impl Place for [i32; 4] {
-    #[inline(always)]
-    fn minus(self, other: Self) -> [f32; 3] {
-        // In units of 2⁻¹⁶, so that squares of areas stay finite.
-        std::array::from_fn(|k| (i64::from(self[k]) - i64::from(other[k])) as f32 * (1.0 / 65536.0))
-    }
-}
 
 /// Where a group without faces looks.
 pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// A corner of a polygon: its point and its group.
-type Corner = [u32; 2];
-
 /// What stays the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
-    triangles: Vec<[Corner; 3]>,
-    quads: Vec<[Corner; 4]>,
-    /// Corners of the other polygons, one after the other, and where each ends.
-    others: Vec<Corner>,
+    /// Polygons of up to [`SIDES`] corners, eight at a time: a row of points for each corner, then a row of groups for each.
+    rows: Vec<Row>,
+    /// Per number of corners, from 3 on, where its rows end.
     ends: Vec<usize>,
+    /// Points and groups of the corners of the other polygons, and where each polygon ends.
+    large: Vec<[u32; 2]>,
+    large_ends: Vec<usize>,
     /// Per group its point, and another one from which its frame takes its direction.
     anchors: Vec<[u32; 2]>,
     points: usize,
 }
 
-/// Polygons, or corners, that are computed side by side.
-pub(super) const LANES: usize = 8;
-pub(super) type Lanes = [f32; LANES];
+/// Most corners of polygons that are computed side by side. Part of the format, as it says in which order they are added.
+const SIDES: usize = 16;
 
 impl Surface {
     /// `polygons` are vertices, `ends` where each polygon ends; `point` and `group` say what each vertex belongs to, both
@@ -88,21 +70,18 @@ impl Surface {
         for (g, p) in group.iter().zip(point) {
             out.anchors[*g as usize] = [*p; 2];
         }
+        let mut sorted: Vec<Vec<&[u32]>> = vec![Vec::new(); SIDES + 1];
+        let corner = |v: &u32| [point[*v as usize], group[*v as usize]];
         let mut start = 0;
         for &end in ends {
             let vertices = polygons.get(start..end).ok_or(Corrupt("polygon ends"))?;
             start = end;
-            let corner = |v: &u32| [point[*v as usize], group[*v as usize]];
-            match *vertices {
-                [_, _, _] => out
-                    .triangles
-                    .push(std::array::from_fn(|k| corner(&vertices[k]))),
-                [_, _, _, _] => out
-                    .quads
-                    .push(std::array::from_fn(|k| corner(&vertices[k]))),
+            match vertices.len() {
+                0..3 => {}
+                3..=SIDES => sorted[vertices.len()].push(vertices),
                 _ => {
-                    out.others.extend(vertices.iter().map(corner));
-                    out.ends.push(out.others.len());
+                    out.large.extend(vertices.iter().map(corner));
+                    out.large_ends.push(out.large.len());
                 }
             }
             for (i, v) in vertices.iter().enumerate() {
@@ -114,6 +93,18 @@ impl Surface {
                 }
             }
         }
+        // Lanes without a polygon are one point, which adds nothing, to a sum that nobody reads.
+        let none = [0, groups as u32];
+        for (sides, list) in sorted.iter().enumerate().skip(3) {
+            for block in list.chunks(LANES) {
+                for part in 0..2 {
+                    out.rows.extend((0..sides).map(|i| -> Row {
+                        std::array::from_fn(|l| block.get(l).map_or(none, |p| corner(&p[i]))[part])
+                    }));
+                }
+            }
+            out.ends.push(out.rows.len());
+        }
         Ok(out)
     }
 
@@ -122,30 +113,38 @@ impl Surface {
         self.anchors.len()
     }
 
+    /// Sums, see [`Surface::sums`]: one for each group, and some that mean nothing.
+    pub fn slots(&self) -> usize {
+        (self.groups() + 1).next_multiple_of(LANES)
+    }
+
     /// Number of points that a frame must have.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Unit normal of each group. Panics where `points` are too few, or `out` is not one for each group.
-    pub fn normals<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) {
+    /// Sums of the normals around each group, not of unit length. Panics where `points` are too few, or `sums` is not of
+    /// [`Surface::slots`].
+    #[inline(always)]
+    pub(super) fn sums<L: Lanes, P: Place>(&self, points: &[P], sums: &mut [[f32; 4]]) {
         assert!(points.len() >= self.points, "all points");
-        assert_eq!(out.len(), self.anchors.len(), "a normal per group");
-        out.fill([0.0; 4]);
-        for block in self.triangles.chunks(LANES) {
-            add_block(block, points, out);
-        }
-        for block in self.quads.chunks(LANES) {
-            add_block(block, points, out);
+        assert_eq!(sums.len(), self.slots(), "a normal per group");
+        sums.fill([0.0; 4]);
+        let mut start = 0;
+        for (i, &end) in self.ends.iter().enumerate() {
+            let rows = &self.rows[start..end];
+            start = end;
+            // What is known of the number when this is compiled stays in registers.
+            match i + 3 {
+                3 => add_polygons::<L, P, 3>(3, rows, points, sums),
+                4 => add_polygons::<L, P, 4>(4, rows, points, sums),
+                sides => add_polygons::<L, P, SIDES>(sides, rows, points, sums),
+            }
         }
         let mut start = 0;
-        for &end in &self.ends {
-            add_polygon(&self.others[start..end], points, out);
+        for &end in &self.large_ends {
+            add_large(&self.large[start..end], points, sums);
             start = end;
-        }
-        for sum in out {
-            let [x, y, z] = unit([sum[0], sum[1], sum[2]]).unwrap_or(UP);
-            *sum = [x, y, z, 0.0];
         }
     }
 
@@ -153,57 +152,77 @@ impl Surface {
     #[inline]
     pub fn frame<P: Place>(&self, points: &[P], g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
         let [own, other] = self.anchors[g];
-        let ahead = points[other as usize].minus(points[own as usize]);
-        let x = flat(ahead, n).unwrap_or_else(|| perpendicular(n));
-        [x, cross3(n, x)]
+        frame(points[other as usize].minus(points[own as usize]), n)
+    }
+
+    /// The same for eight groups; numbers beyond the last group count as the last.
+    #[inline(always)]
+    pub(super) fn frames<L: Lanes, P: Place>(
+        &self,
+        points: &[P],
+        groups: &Row,
+        n: Vector<L>,
+    ) -> [Vector<L>; 2] {
+        let last = self.anchors.len() - 1;
+        let anchors = groups.map(|g| self.anchors[(g as usize).min(last)]);
+        let own = L::points(points, &anchors.map(|a| a[0]));
+        let other = L::points(points, &anchors.map(|a| a[1]));
+        frame(difference::<L, P>(other, own), n)
     }
 }
 
-/// Polygons of `N` corners, side by side; lanes beyond the block are zero and add nothing.
-#[inline]
-fn add_block<P: Place, const N: usize>(block: &[[Corner; N]], points: &[P], sums: &mut [[f32; 4]]) {
-    // From each corner to the next.
-    let mut edges = [[[0.0; LANES]; 3]; N];
-    for (lane, corners) in block.iter().enumerate() {
-        let p = corners.map(|c| points[c[0] as usize]);
-        for i in 0..N {
-            let e = p[(i + 1) % N].minus(p[i]);
-            for k in 0..3 {
-                edges[i][k][lane] = e[k];
-            }
+/// Unit vectors; up where there is no direction.
+#[inline(always)]
+pub(super) fn directions<N: Number>(v: Vector<N>) -> Vector<N> {
+    let scale = inverse_length(dot(v, v));
+    select(N::splat(0.0).less(scale), times(v, scale), UP.map(N::splat))
+}
+
+/// Polygons of the same number of corners.
+#[inline(always)]
+fn add_polygons<L: Lanes, P: Place, const MOST: usize>(
+    sides: usize,
+    rows: &[Row],
+    points: &[P],
+    sums: &mut [[f32; 4]],
+) {
+    for rows in rows.chunks_exact(2 * sides) {
+        let (places, groups) = rows.split_at(sides);
+        // From each corner to the next.
+        let mut edges = [[L::splat(0.0); 3]; MOST];
+        let first = L::points(points, &places[0]);
+        let mut own = first;
+        for i in 0..sides {
+            let next = match places.get(i + 1) {
+                Some(row) => L::points(points, row),
+                None => first,
+            };
+            edges[i] = difference::<L, P>(next, own);
+            own = next;
         }
-    }
-    let mut normal = cross(&edges[0], &edges[1]);
-    let mut from_first: [Lanes; 3] = std::array::from_fn(|k| add(&edges[0][k], &edges[1][k]));
-    for i in 2..N - 1 {
-        let more = cross(&from_first, &edges[i]);
-        normal = std::array::from_fn(|k| add(&normal[k], &more[k]));
-        from_first = std::array::from_fn(|k| add(&from_first[k], &edges[i][k]));
-    }
-    let square = dots(&normal, &normal);
-    let scale = lanes(|l| inverse_length(square[l]));
-    normal = std::array::from_fn(|k| lanes(|l| normal[k][l] * scale[l]));
-    let inverse: [Lanes; N] = std::array::from_fn(|i| {
-        let square = dots(&edges[i], &edges[i]);
-        lanes(|l| inverse_length(square[l]))
-    });
-    for i in 0..N {
-        let before = (i + N - 1) % N;
-        let product = dots(&edges[before], &edges[i]);
-        let turn = cross(&edges[before], &edges[i]);
-        let side = dots(&turn, &normal);
-        let angle =
-            lanes(|l| interior_angle(-product[l] * (inverse[before][l] * inverse[i][l]), side[l]));
-        for (lane, corners) in block.iter().enumerate() {
-            let sum = &mut sums[corners[i][1] as usize];
-            let n = [normal[0][lane], normal[1][lane], normal[2][lane], 0.0];
-            *sum = std::array::from_fn(|k| sum[k] + angle[lane] * n[k]);
+        let mut normal = cross(edges[0], edges[1]);
+        let mut from_first = plus(edges[0], edges[1]);
+        for i in 2..sides - 1 {
+            normal = plus(normal, cross(from_first, edges[i]));
+            from_first = plus(from_first, edges[i]);
+        }
+        let normal = times(normal, inverse_length(dot(normal, normal)));
+        let mut inverse = [L::splat(0.0); MOST];
+        for i in 0..sides {
+            inverse[i] = inverse_length(dot(edges[i], edges[i]));
+        }
+        for i in 0..sides {
+            let before = if i == 0 { sides - 1 } else { i - 1 };
+            let cosine = -dot(edges[before], edges[i]) * (inverse[before] * inverse[i]);
+            let side = dot(cross(edges[before], edges[i]), normal);
+            let angle = interior_angle(cosine, side);
+            L::add_to(times(normal, angle), sums, &groups[i]);
         }
     }
 }
 
 /// A polygon of any number of corners.
-fn add_polygon<P: Place>(corners: &[Corner], points: &[P], sums: &mut [[f32; 4]]) {
+fn add_large<P: Place>(corners: &[[u32; 2]], points: &[P], sums: &mut [[f32; 4]]) {
     let count = corners.len();
     let edge = |i: usize| {
         let next = corners[if i + 1 == count { 0 } else { i + 1 }];
@@ -212,20 +231,19 @@ fn add_polygon<P: Place>(corners: &[Corner], points: &[P], sums: &mut [[f32; 4]]
     let (mut normal, mut from_first) = ([0.0; 3], [0.0; 3]);
     for i in 0..count {
         let e = edge(i);
-        let more = cross3(from_first, e);
-        normal = std::array::from_fn(|k| normal[k] + more[k]);
-        from_first = std::array::from_fn(|k| from_first[k] + e[k]);
+        normal = plus(normal, cross(from_first, e));
+        from_first = plus(from_first, e);
     }
-    let Some(normal) = unit(normal) else { return };
+    let normal = times(normal, inverse_length(dot(normal, normal)));
     let mut before = edge(count - 1);
     for i in 0..count {
         let e = edge(i);
-        let inverse = inverse_length(dot3(before, before)) * inverse_length(dot3(e, e));
-        let side = dot3(cross3(before, e), normal);
-        let angle = interior_angle(-dot3(before, e) * inverse, side);
+        let inverse = inverse_length(dot(before, before)) * inverse_length(dot(e, e));
+        let side = dot(cross(before, e), normal);
+        let angle = interior_angle(-dot(before, e) * inverse, side);
         let sum = &mut sums[corners[i][1] as usize];
         for k in 0..3 {
-            sum[k] += angle * normal[k];
+            sum[k] += normal[k] * angle;
         }
         before = e;
     }
@@ -233,33 +251,10 @@ fn add_polygon<P: Place>(corners: &[Corner], points: &[P], sums: &mut [[f32; 4]]
 
 /// From the cosine, and on which side of the polygon's plane the turn is.
 #[inline(always)]
-fn interior_angle(cosine: f32, side: f32) -> f32 {
+fn interior_angle<N: Number>(cosine: N, side: N) -> N {
     let angle = arc_cosine(cosine);
-    if side < 0.0 && cosine < 0.999 {
-        TAU - angle
-    } else {
-        angle
-    }
-}
-
-#[inline(always)]
-pub(super) fn lanes(f: impl Fn(usize) -> f32) -> Lanes {
-    std::array::from_fn(f)
-}
-
-#[inline(always)]
-fn add(a: &Lanes, b: &Lanes) -> Lanes {
-    lanes(|l| a[l] + b[l])
-}
-
-#[inline(always)]
-fn cross(u: &[Lanes; 3], v: &[Lanes; 3]) -> [Lanes; 3] {
-    [(1, 2), (2, 0), (0, 1)].map(|(i, j)| lanes(|l| u[i][l] * v[j][l] - u[j][l] * v[i][l]))
-}
-
-#[inline(always)]
-pub(super) fn dots(u: &[Lanes; 3], v: &[Lanes; 3]) -> Lanes {
-    lanes(|l| u[0][l] * v[0][l] + u[1][l] * v[1][l] + u[2][l] * v[2][l])
+    let reflex = N::both(side.less(N::splat(0.0)), cosine.less(N::splat(0.999)));
+    N::select(reflex, N::splat(TAU) - angle, angle)
 }
 
 // Part of the format: squares of lengths that are not between these have no direction.
@@ -268,91 +263,121 @@ const LARGEST: f32 = 1e30;
 
 /// One over the length; zero where there is no direction.
 #[inline(always)]
-pub(super) fn inverse_length(square: f32) -> f32 {
-    if square > SMALLEST && square < LARGEST {
-        1.0 / square.sqrt()
-    } else {
-        0.0
+pub(super) fn inverse_length<N: Number>(square: N) -> N {
+    let usable = N::both(
+        N::splat(SMALLEST).less(square),
+        square.less(N::splat(LARGEST)),
+    );
+    N::select(usable, N::splat(1.0) / square.sqrt(), N::splat(0.0))
+}
+
+/// `a + y·(b + y·(c + …))`.
+#[inline(always)]
+fn polynomial<N: Number, const COUNT: usize>(y: N, factors: [f32; COUNT]) -> N {
+    let mut sum = N::splat(factors[COUNT - 1]);
+    for k in (0..COUNT - 1).rev() {
+        sum = N::splat(factors[k]) + y * sum;
     }
+    sum
 }
 
 /// In radians, within 7·10⁻⁵; beyond ±1 as at ±1. Part of the format.
 #[inline(always)]
-pub(super) fn arc_cosine(x: f32) -> f32 {
-    let a = x.abs().min(1.0);
-    let root = (1.0 - a).sqrt();
-    let arc = root * (1.570_728_8 + a * (-0.212_114_4 + a * (0.074_261 + a * -0.018_729_3)));
-    if x < 0.0 { PI - arc } else { arc }
+pub(super) fn arc_cosine<N: Number>(x: N) -> N {
+    let a = x.abs().min(N::splat(1.0));
+    let root = (N::splat(1.0) - a).sqrt();
+    let arc = root * polynomial(a, [1.570_728_8, -0.212_114_4, 0.074_261, -0.018_729_3]);
+    N::select(x.less(N::splat(0.0)), N::splat(PI) - arc, arc)
 }
 
 /// Cosine and sine of an angle between −π and π, as one unit vector; beyond that as at the end. Part of the format.
-#[inline]
-pub(super) fn turn(angle: f32) -> [f32; 2] {
+#[inline(always)]
+pub(super) fn turn<N: Number>(angle: N) -> [N; 2] {
     // Polynomials of the half angle; the division makes up for what they are off.
-    let x = (angle * 0.5).clamp(-PI / 2.0, PI / 2.0);
+    let end = N::splat(PI / 2.0);
+    let x = (angle * N::splat(0.5)).max(-end).min(end);
     let y = x * x;
-    let c = 1.0
-        + y * (-0.5
-            + y * (4.166_666_8e-2
-                + y * (-1.388_888_9e-3 + y * (2.480_158_7e-5 + y * -2.755_732e-7))));
-    let s = x
-        * (1.0
-            + y * (-1.666_666_7e-1
-                + y * (8.333_333e-3
-                    + y * (-1.984_127e-4 + y * (2.755_731_9e-6 + y * -2.505_21e-8)))));
-    let scale = 1.0 / (c * c + s * s);
-    [(c * c - s * s) * scale, 2.0 * (c * s) * scale]
+    let c = polynomial(
+        y,
+        [
+            1.0,
+            -0.5,
+            4.166_666_8e-2,
+            -1.388_888_9e-3,
+            2.480_158_7e-5,
+            -2.755_732e-7,
+        ],
+    );
+    let s = x * polynomial(
+        y,
+        [
+            1.0,
+            -1.666_666_7e-1,
+            8.333_333e-3,
+            -1.984_127e-4,
+            2.755_731_9e-6,
+            -2.505_21e-8,
+        ],
+    );
+    let scale = N::splat(1.0) / (c * c + s * s);
+    [(c * c - s * s) * scale, N::splat(2.0) * (c * s) * scale]
 }
 
-/// The direction of `v`, if it has one.
-#[inline]
-pub(super) fn unit(v: [f32; 3]) -> Option<[f32; 3]> {
-    let scale = inverse_length(dot3(v, v));
-    (scale > 0.0).then(|| v.map(|x| x * scale))
-}
-
-/// The direction of what `v` has at right angles to the unit vector `n`; none where that is only rounding.
-#[inline]
-pub(super) fn flat(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
-    let v = unit(v)?;
-    let along = dot3(v, n);
-    let rest: [f32; 3] = std::array::from_fn(|k| v[k] - n[k] * along);
-    if dot3(rest, rest) > 1e-8 {
-        unit(rest)
-    } else {
-        None
-    }
+/// The direction of what `v` has at right angles to the unit vector `n`; a mask of where that is more than rounding.
+#[inline(always)]
+pub(super) fn flat<N: Number>(v: Vector<N>, n: Vector<N>) -> (Vector<N>, N::Mask) {
+    let v = times(v, inverse_length(dot(v, v)));
+    let rest = minus(v, times(n, dot(v, n)));
+    let square = dot(rest, rest);
+    let scale = inverse_length(square);
+    let there = N::both(N::splat(1e-8).less(square), N::splat(0.0).less(scale));
+    (times(rest, scale), there)
 }
 
 /// A unit vector at right angles to the unit vector `n`.
-#[inline]
-pub(super) fn perpendicular(n: [f32; 3]) -> [f32; 3] {
-    let axis = if n[0].abs() < 0.9 {
-        [1.0, 0.0, 0.0]
-    } else {
-        [0.0, 1.0, 0.0]
-    };
-    flat(axis, n).unwrap_or([1.0, 0.0, 0.0])
+#[inline(always)]
+fn perpendicular<N: Number>(n: Vector<N>) -> Vector<N> {
+    let (one, zero) = (N::splat(1.0), N::splat(0.0));
+    let x = n[0].abs().less(N::splat(0.9));
+    let (v, there) = flat(select(x, [one, zero, zero], [zero, one, zero]), n);
+    select(there, v, [one, zero, zero])
 }
 
+/// Two unit vectors that make a right-handed frame with the unit vector `n`, the first one towards `ahead`.
 #[inline(always)]
-pub(super) fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline(always)]
-pub(super) fn cross3(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
+fn frame<N: Number>(ahead: Vector<N>, n: Vector<N>) -> [Vector<N>; 2] {
+    let (mut x, there) = flat(ahead, n);
+    if !N::all(there) {
+        x = select(there, x, perpendicular(n));
+    }
+    [x, cross(n, x)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Isa;
+    use crate::lanes::{self, Task};
     use proptest::prelude::*;
+
+    struct Unit<'a, P>(&'a Surface, &'a [P], &'a mut [[f32; 4]]);
+
+    impl<P: Place> Task for Unit<'_, P> {
+        #[inline(always)]
+        fn run<L: Lanes>(self) {
+            let Unit(surface, points, out) = self;
+            surface.sums::<L, P>(points, out);
+            for eight in out.as_chunks_mut::<LANES>().0 {
+                L::store_vectors(directions(L::load_vectors(eight)), eight);
+            }
+        }
+    }
+
+    impl Surface {
+        fn normals<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) {
+            lanes::run(Isa::get(), Unit(self, points, out));
+        }
+    }
 
     #[test]
     fn angles_are_close_and_turns_are_closer() {
@@ -439,7 +464,7 @@ mod tests {
             [-700, 200, 77, 0],
         ];
         let group = [0, 1, 2, 3, 4, 5, 6, 7];
-        let mut out = vec![[0.0; 4]; 8];
+        let mut out = vec![[0.0; 4]; 16];
         surface(&polygons, &group).normals(&points, &mut out);
         for (n, sum) in out.iter().zip(reference(&polygons, &group, &points)) {
             let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -447,7 +472,7 @@ mod tests {
         }
         // The same points as i32 give the same directions.
         let wide = points.map(|p| p.map(|x: i16| i32::from(x) << 8));
-        let mut again = vec![[0.0; 4]; 8];
+        let mut again = vec![[0.0; 4]; 16];
         surface(&polygons, &group).normals(&wide, &mut again);
         for (a, b) in out.iter().zip(&again) {
             assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-6));
@@ -456,11 +481,11 @@ mod tests {
 
     #[test]
     fn nothing_to_go_by_looks_up() {
-        let mut out = vec![[0.0; 4]; 4];
+        let mut out = vec![[0.0; 4]; 8];
         let polygons = [vec![0, 1, 2], vec![0, 0, 1, 2], vec![], vec![1]];
         surface(&polygons, &[0, 1, 2, 3]).normals(&[[7i16; 4]; 4], &mut out);
-        assert_eq!(out, [[0.0, 0.0, 1.0, 0.0]; 4]);
-        Surface::default().normals::<[i16; 4]>(&[], &mut []);
+        assert_eq!(out, [[0.0, 0.0, 1.0, 0.0]; 8]);
+        Surface::default().normals::<[i16; 4]>(&[], &mut [[0.0; 4]; 8]);
         for (polygons, point, group) in [
             (&[0u32, 1, 9][..], &[0u32, 1][..], &[0u32, 1][..]),
             (&[], &[0, 2], &[0, 1]),
@@ -479,15 +504,15 @@ mod tests {
             polygons in prop::collection::vec(prop::collection::vec(0u32..7, 1..6), 0..20),
         ) {
             fn check<P: Place>(s: &Surface, points: &[P]) {
-                let mut out = vec![[0.0; 4]; 7];
+                let mut out = vec![[0.0; 4]; s.slots()];
                 s.normals(points, &mut out);
-                for (g, [x, y, z, _]) in out.into_iter().enumerate() {
+                for (g, [x, y, z, _]) in out.into_iter().enumerate().take(7) {
                     let n = [x, y, z];
                     let [a, b] = s.frame(points, g, n);
                     for v in [n, a, b] {
-                        assert!((dot3(v, v) - 1.0).abs() < 1e-5, "{v:?}");
+                        assert!((dot(v, v) - 1.0).abs() < 1e-5, "{v:?}");
                     }
-                    assert!(dot3(n, a).abs() < 1e-3 && dot3(n, b).abs() < 1e-3 && dot3(a, b).abs() < 1e-3);
+                    assert!(dot(n, a).abs() < 1e-3 && dot(n, b).abs() < 1e-3 && dot(a, b).abs() < 1e-3);
                 }
             }
             let s = surface(&polygons, &[0, 1, 2, 3, 4, 5, 6]);

@@ -16,28 +16,33 @@
 //!     unit(sum less its part along n), or the first axis of the normal's frame
 //! ```
 
-use super::surface::{
-    LANES, Lanes, Place, arc_cosine, cross3, dot3, dots, flat, inverse_length, lanes,
-};
+use super::surface::{Surface, arc_cosine, flat, inverse_length};
 use crate::Corrupt;
+use crate::lanes::select;
+use crate::lanes::{
+    LANES, Lanes, Number, Place, Row, Vector, cross, difference, dot, eight, minus, plus, times,
+};
 
-/// Static part: corners by class.
+/// Static part: classes and their corners. Classes are in the order of how many corners they have, so that eight in a row
+/// have about as many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tangents {
     /// Class of each vertex.
     class: Vec<u32>,
-    /// Per class its group, and where its corners end.
+    /// Group of each class.
     group: Vec<u32>,
-    ends: Vec<u32>,
-    /// Per corner its vertex and the vertices after and before it; and their points.
-    corners: Vec<[u32; 3]>,
-    places: Vec<[u32; 3]>,
+    /// Per eight classes their points, and where their corners end.
+    blocks: Vec<(Row, usize)>,
+    /// A corner of each of eight classes: the points after and before it. Where there is none both are that of the class.
+    places: Vec<[Row; 2]>,
+    /// The same corners: each its vertex and those after and before it; of the same vertex where there is none.
+    corners: Vec<[Row; 3]>,
     /// Per vertex +1 or −1.
     signs: Vec<f32>,
 }
 
-/// What the uvs say at each corner.
-pub type Slopes = Vec<[f32; 2]>;
+/// What the uvs say at each corner, in the order of the corners.
+pub type Slopes = Vec<[[f32; LANES]; 2]>;
 
 impl Tangents {
     /// `triangles` are vertices; per vertex its point, normal group, uv (of the first frame) and sign.
@@ -59,36 +64,71 @@ impl Tangents {
         };
         let mut order: Vec<u32> = (0..count as u32).collect();
         order.sort_by_key(|&v| (key(v), v));
+        let mut uses = vec![0u32; count];
+        for v in triangles.as_flattened() {
+            uses[*v as usize] += 1;
+        }
+        let mut classes: Vec<&[u32]> = order.chunk_by(|a, b| key(*a) == key(*b)).collect();
+        let size = |c: &&[u32]| c.iter().map(|v| uses[*v as usize]).sum::<u32>();
+        classes.sort_by_key(size);
         let mut out = Tangents {
             class: vec![0; count],
+            group: classes.iter().map(|c| group[c[0] as usize]).collect(),
             ..Tangents::default()
         };
-        for same in order.chunk_by(|a, b| key(*a) == key(*b)) {
-            for &v in same {
-                out.class[v as usize] = out.group.len() as u32;
+        for (number, class) in classes.iter().enumerate() {
+            for v in *class {
+                out.class[*v as usize] = number as u32;
             }
-            out.group.push(group[same[0] as usize]);
+        }
+        // Per class where its corners end.
+        let mut end = 0;
+        let ends = classes.iter().map(|c| {
+            end += size(c) as usize;
+            end
+        });
+        let ends: Vec<usize> = ends.collect();
+        let mut free: Vec<usize> = (0..ends.len())
+            .map(|c| if c == 0 { 0 } else { ends[c - 1] })
+            .collect();
+        let starts = free.clone();
+        let mut list = vec![[0; 3]; end];
+        // Inside a class as the triangles come.
+        for t in triangles {
+            for k in 0..3 {
+                let corner = [t[k], t[(k + 1) % 3], t[(k + 2) % 3]];
+                let at = &mut free[out.class[corner[0] as usize] as usize];
+                list[*at] = corner;
+                *at += 1;
+            }
+        }
+        for first in (0..classes.len()).step_by(LANES) {
+            let lanes: [usize; LANES] = std::array::from_fn(|l| (first + l).min(classes.len() - 1));
+            let most = lanes
+                .map(|c| ends[c] - starts[c])
+                .into_iter()
+                .max()
+                .unwrap_or(0);
+            let own = lanes.map(|c| classes[c][0]);
+            for i in 0..most {
+                let corner: [[u32; 3]; LANES] = std::array::from_fn(|l| {
+                    let c = lanes[l];
+                    let there = i < ends[c] - starts[c];
+                    if there {
+                        list[starts[c] + i]
+                    } else {
+                        [own[l]; 3]
+                    }
+                });
+                let part = |k: usize| corner.map(|c| c[k]);
+                out.corners.push([part(0), part(1), part(2)]);
+                let place = |k: usize| corner.map(|c| point[c[k] as usize]);
+                out.places.push([place(1), place(2)]);
+            }
+            out.blocks
+                .push((own.map(|v| point[v as usize]), out.places.len()));
         }
         out.signs = signs;
-        let mut corners: Vec<(u32, [u32; 3])> = triangles
-            .iter()
-            .flat_map(|t| [0, 1, 2].map(|k| [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]))
-            .map(|c| (out.class[c[0] as usize], c))
-            .collect();
-        // Stable: inside a class as the triangles come.
-        corners.sort_by_key(|c| c.0);
-        out.ends = vec![0; out.group.len()];
-        for (class, _) in &corners {
-            out.ends[*class as usize] += 1;
-        }
-        let mut end = 0;
-        for slot in &mut out.ends {
-            end += *slot;
-            *slot = end;
-        }
-        out.corners = corners.into_iter().map(|c| c.1).collect();
-        let place = |c: &[u32; 3]| c.map(|v| point[v as usize]);
-        out.places = out.corners.iter().map(place).collect();
         Ok(out)
     }
 
@@ -115,76 +155,107 @@ impl Tangents {
     /// Sets `out` to what the uvs of a frame say; once where they stay.
     pub fn slopes(&self, uvs: &[[f32; 2]], out: &mut Slopes) {
         assert!(uvs.len() >= self.class.len(), "all uvs");
-        out.resize(self.corners.len(), [0.0; 2]);
-        for (out, c) in out.iter_mut().zip(&self.corners) {
-            let [p, a, b] = c.map(|v| uvs[v as usize]);
-            let (ua, va, ub, vb) = (a[0] - p[0], a[1] - p[1], b[0] - p[0], b[1] - p[1]);
-            let area = ua * vb - va * ub;
-            let sign = self.signs[c[0] as usize];
-            *out = if area * sign > 0.0 && area.abs() < f32::INFINITY {
-                [vb * sign, va * sign]
-            } else {
-                [0.0; 2]
-            };
+        out.resize(self.corners.len(), [[0.0; LANES]; 2]);
+        for (out, corners) in out.iter_mut().zip(&self.corners) {
+            for l in 0..LANES {
+                let [p, a, b] = corners.map(|c| uvs[c[l] as usize]);
+                let (ua, va, ub, vb) = (a[0] - p[0], a[1] - p[1], b[0] - p[0], b[1] - p[1]);
+                let area = ua * vb - va * ub;
+                let sign = self.signs[corners[0][l] as usize];
+                let usable = area * sign > 0.0 && area.abs() < f32::INFINITY;
+                (out[0][l], out[1][l]) = if usable {
+                    (vb * sign, va * sign)
+                } else {
+                    (0.0, 0.0)
+                };
+            }
         }
     }
 
-    /// Predicted tangent of a class whose normal is the unit vector `n`; none where there is nothing to go by.
-    #[inline]
-    pub fn tangent<P: Place>(
+    /// Rows of the corners of eight classes.
+    #[inline(always)]
+    fn rows(&self, block: usize) -> std::ops::Range<usize> {
+        let start = block
+            .checked_sub(1)
+            .map_or(0, |before| self.blocks[before].1);
+        start..self.blocks[block].1
+    }
+
+    /// Predicted tangent of a class whose normal is the unit vector `n`.
+    pub(super) fn tangent<P: Place>(
         &self,
         class: usize,
         n: [f32; 3],
-        points: &[P],
+        (surface, points): (&Surface, &[P]),
         slopes: &Slopes,
-    ) -> Option<[f32; 3]> {
-        let end = self.ends[class] as usize;
-        let start = match class {
-            0 => 0,
-            _ => self.ends[class - 1] as usize,
-        };
+    ) -> [f32; 3] {
+        let (block, lane) = (class / LANES, class % LANES);
+        let own = points[self.blocks[block].0[lane] as usize];
         let mut sum = [0.0f32; 3];
-        let blocks = self.places[start..end].chunks(LANES);
-        for (places, slopes) in blocks.zip(slopes[start..end].chunks(LANES)) {
-            let (mut e, mut f) = ([[0.0; LANES]; 3], [[0.0; LANES]; 3]);
-            let (mut of_e, mut of_f) = ([0.0; LANES], [0.0; LANES]);
-            for (lane, (place, slope)) in places.iter().zip(slopes).enumerate() {
-                let [own, after, before] = place.map(|p| points[p as usize]);
-                let (after, before) = (after.minus(own), before.minus(own));
-                for k in 0..3 {
-                    (e[k][lane], f[k][lane]) = (after[k], before[k]);
-                }
-                (of_e[lane], of_f[lane]) = (slope[0], slope[1]);
-            }
-            let (e, f) = (project(&e, n), project(&f, n));
-            let g: [Lanes; 3] =
-                std::array::from_fn(|k| lanes(|l| e[k][l] * of_e[l] - f[k][l] * of_f[l]));
-            let [ee, ff, ef, gg] = [dots(&e, &e), dots(&f, &f), dots(&e, &f), dots(&g, &g)];
-            let weight: Lanes = lanes(|l| {
-                let cosine = ef[l] * (inverse_length(ee[l]) * inverse_length(ff[l]));
-                arc_cosine(cosine) * inverse_length(gg[l])
-            });
-            for lane in 0..places.len() {
-                for k in 0..3 {
-                    sum[k] += g[k][lane] * weight[lane];
-                }
-            }
+        for i in self.rows(block) {
+            let [after, before] = self.places[i].map(|row| points[row[lane] as usize].minus(own));
+            let slopes = slopes[i].map(|s| s[lane]);
+            sum = plus(sum, share(after, before, slopes, n));
         }
-        flat(sum, n)
+        let (t, there) = flat(sum, n);
+        if there {
+            t
+        } else {
+            surface.frame(points, self.group[class] as usize, n)[0]
+        }
+    }
+
+    /// Predicted tangents of all classes; `normals` are those of all groups.
+    #[inline(always)]
+    pub(super) fn all<L: Lanes, P: Place>(
+        &self,
+        (surface, points): (&Surface, &[P]),
+        normals: &[[f32; 4]],
+        slopes: &Slopes,
+        out: &mut [[f32; 4]],
+    ) {
+        assert!(slopes.len() == self.places.len(), "slopes of all corners");
+        let blocks = out.as_chunks_mut::<LANES>().0.iter_mut().zip(&self.blocks);
+        for (block, (out, (own, end))) in blocks.enumerate() {
+            let groups = eight(&self.group[block * LANES..], 0);
+            let n = L::vectors(normals, &groups);
+            let own = L::points(points, own);
+            let mut sum = [L::splat(0.0); 3];
+            let rows = self.rows(block).start..*end;
+            for (places, slopes) in self.places[rows.clone()].iter().zip(&slopes[rows]) {
+                let after = difference::<L, P>(L::points(points, &places[0]), own);
+                let before = difference::<L, P>(L::points(points, &places[1]), own);
+                let slopes = [L::load(&slopes[0]), L::load(&slopes[1])];
+                sum = plus(sum, share(after, before, slopes, n));
+            }
+            let (mut t, there) = flat(sum, n);
+            if !L::all(there) {
+                let [other, _] = surface.frames::<L, P>(points, &groups, n);
+                t = select(there, t, other);
+            }
+            L::store_vectors(t, out);
+        }
     }
 }
 
+/// What a corner adds, from the vectors to the points after and before it.
 #[inline(always)]
-fn project(v: &[Lanes; 3], n: [f32; 3]) -> [Lanes; 3] {
-    let along: Lanes = lanes(|l| v[0][l] * n[0] + v[1][l] * n[1] + v[2][l] * n[2]);
-    std::array::from_fn(|k| lanes(|l| v[k][l] - n[k] * along[l]))
+fn share<N: Number>(
+    after: Vector<N>,
+    before: Vector<N>,
+    slopes: [N; 2],
+    n: Vector<N>,
+) -> Vector<N> {
+    let project = |v: Vector<N>| minus(v, times(n, dot(v, n)));
+    let (e, f) = (project(after), project(before));
+    let g = minus(times(e, slopes[0]), times(f, slopes[1]));
+    let cosine = dot(e, f) * (inverse_length(dot(e, e)) * inverse_length(dot(f, f)));
+    times(g, arc_cosine(cosine) * inverse_length(dot(g, g)))
 }
 
 /// The unit vector at right angles to `n` that is turned from `t` by the angle of `turn` (cosine and sine) about `n`.
-#[inline]
-pub(super) fn turned(t: [f32; 3], n: [f32; 3], turn: [f32; 2]) -> [f32; 3] {
-    let b = cross3(n, t);
-    let out: [f32; 3] = std::array::from_fn(|k| t[k] * turn[0] + b[k] * turn[1]);
-    let scale = inverse_length(dot3(out, out));
-    out.map(|x| x * scale)
+#[inline(always)]
+pub(super) fn turned<N: Number>(t: Vector<N>, n: Vector<N>, turn: [N; 2]) -> Vector<N> {
+    let out = plus(times(t, turn[0]), times(cross(n, t), turn[1]));
+    times(out, inverse_length(dot(out, out)))
 }
