@@ -73,14 +73,22 @@ pub(crate) fn nearest<N: Number>(n: Vector<N>, bits: u32) -> [N; 2] {
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
     let scale = one / (n[0].abs() + n[1].abs() + n[2].abs());
     let (x, y) = (n[0] * scale, n[1] * scale);
-    let fold = |a: N, other: N| {
-        let folded = one - other.abs();
-        let folded = N::select(a.less(zero), -folded, folded);
-        N::select(n[2].less(zero), folded, a)
-    };
+    let below = n[2].less(zero);
+    let (u, v) = (one - y.abs(), one - x.abs());
+    let u = N::select(x.less(zero), -u, u);
+    let v = N::select(y.less(zero), -v, v);
     let half = N::splat(half(bits) as f32);
-    let level = |v: N| ((v * half).round() + half).max(zero).min(half + half);
-    [level(fold(x, y)), level(fold(y, x))]
+    [
+        level(N::select(below, u, x), half),
+        level(N::select(below, v, y), half),
+    ]
+}
+
+#[inline(always)]
+fn level<N: Number>(v: N, half: N) -> N {
+    ((v * half).round() + half)
+        .max(N::splat(0.0))
+        .min(half + half)
 }
 
 /// Unit vector. Levels beyond the last count as the last.

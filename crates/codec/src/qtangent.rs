@@ -73,32 +73,38 @@ pub(crate) fn nearest<N: Number>([n, t]: [Vector<N>; 2], sign: N, bits: u32) -> 
     let trace = dx + dy + dz;
     let (wx, wy, wz) = (b[2] - n[1], n[0] - t[2], t[1] - b[0]);
     let (yz, xz, xy) = (b[2] + n[1], n[0] + t[2], t[1] + b[0]);
-    let mut q = [xz, yz, one + dz - dx - dy, wz];
-    let mut take = |mask: N::Mask, other: [N; 4]| {
-        for k in 0..4 {
-            q[k] = N::select(mask, other[k], q[k]);
-        }
-    };
-    // The largest one is near enough to 1 for a quotient.
-    take(dz.less(dy), [xy, one + dy - dx - dz, yz, wy]);
-    take(
-        N::both(dy.less(dx), dz.less(dx)),
-        [one + dx - dy - dz, xy, xz, wx],
-    );
-    take(zero.less(trace), [wx, wy, wz, one + trace]);
+    // The largest square is near enough to 1 for a quotient.
+    let q = [xz, yz, one + dz - dx - dy, wz];
+    let q = pick(dz.less(dy), [xy, one + dy - dx - dz, yz, wy], q);
+    let x = N::both(dy.less(dx), dz.less(dx));
+    let q = pick(x, [one + dx - dy - dz, xy, xz, wx], q);
+    let q = pick(zero.less(trace), [wx, wy, wz, one + trace], q);
     let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
     let half = N::splat(half(bits) as f32);
     let scale = half / length;
     let scale = N::select(q[3].less(zero), -scale, scale);
     let flip = N::select(sign.less(zero), -one, one);
-    let level = |v: N| (v * flip + half).max(zero).min(half + half);
-    let w = (q[3] * scale).round().max(one);
     [
-        level((q[0] * scale).round()),
-        level((q[1] * scale).round()),
-        level((q[2] * scale).round()),
-        level(w),
+        level((q[0] * scale).round() * flip, half),
+        level((q[1] * scale).round() * flip, half),
+        level((q[2] * scale).round() * flip, half),
+        level((q[3] * scale).round().max(one) * flip, half),
     ]
+}
+
+#[inline(always)]
+fn pick<N: Number>(mask: N::Mask, yes: [N; 4], no: [N; 4]) -> [N; 4] {
+    [
+        N::select(mask, yes[0], no[0]),
+        N::select(mask, yes[1], no[1]),
+        N::select(mask, yes[2], no[2]),
+        N::select(mask, yes[3], no[3]),
+    ]
+}
+
+#[inline(always)]
+fn level<N: Number>(v: N, half: N) -> N {
+    (v + half).max(N::splat(0.0)).min(half + half)
 }
 
 /// The frame that [`encode`] meant. Levels beyond the last count as the last; all in the middle is the identity.

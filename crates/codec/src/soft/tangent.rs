@@ -246,8 +246,8 @@ fn share<N: Number>(
     slopes: [N; 2],
     n: Vector<N>,
 ) -> Vector<N> {
-    let project = |v: Vector<N>| minus(v, times(n, dot(v, n)));
-    let (e, f) = (project(after), project(before));
+    let e = minus(after, times(n, dot(after, n)));
+    let f = minus(before, times(n, dot(before, n)));
     let g = minus(times(e, slopes[0]), times(f, slopes[1]));
     let cosine = dot(e, f) * (inverse_length(dot(e, e)) * inverse_length(dot(f, f)));
     times(g, arc_cosine(cosine) * inverse_length(dot(g, g)))
