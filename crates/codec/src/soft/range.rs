@@ -243,6 +243,23 @@ impl Bits for Decoder<'_> {
     }
 
     #[inline]
+    fn plain(&mut self, count: u32, _: u32) -> u32 {
+        // As many ones as zeros: nothing that a branch could guess.
+        (0..count).fold(0, |all, k| {
+            let bound = (self.range >> 15) << 14;
+            let bit = u32::from(self.code >= bound);
+            let mask = bit.wrapping_neg();
+            self.code -= bound & mask;
+            self.range = bound + ((self.range - 2 * bound) & mask);
+            while self.range < 1 << 24 {
+                self.range <<= 8;
+                self.shift();
+            }
+            all | bit << k
+        })
+    }
+
+    #[inline]
     fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
         let bound = (self.range >> 15) * chance.zero();
         let bit = self.code >= bound;
