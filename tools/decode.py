@@ -1442,9 +1442,13 @@ class Predicted:
     def levels(self, places, states, record):
         """Levels of all vertices, from points as vectors."""
         sums = [[0.0] * 3 for _ in range(self.groups)]
-        by_size = lambda wanted: [p for p in self.polygons if (len(p) if len(p) < 5 else 5) == wanted]
-        for polygon in by_size(3) + by_size(4) + by_size(5):
-            self.add_polygon(polygon, places, sums)
+        for count in range(3, 17):
+            same = [p for p in self.polygons if len(p) == count]
+            for first in range(0, len(same), 8):
+                self.add_polygons(same[first : first + 8], places, sums)
+        for polygon in self.polygons:
+            if len(polygon) > 16:
+                self.add_polygons([polygon], places, sums)
         normals = [unit(s) or [0.0, 0.0, 1.0] for s in sums]
         if self.negated:
             normals = [[-x for x in n] for n in normals]
@@ -1469,11 +1473,19 @@ class Predicted:
             out.append(to_qtangent(n, t, self.signs[v], record["bits"]))
         return list(zip(*out))
 
-    def add_polygon(self, polygon, places, sums):
+    def add_polygons(self, polygons_, places, sums):
+        """Polygons of the same number of corners: the first corner of each, the second of each ..."""
+        shares = [self.shares(polygon, places) for polygon in polygons_]
+        for i in range(len(polygons_[0])):
+            for polygon, share in zip(polygons_, shares):
+                g = self.group[polygon[i]]
+                sums[g] = plus(sums[g], share[i])
+
+    def shares(self, polygon, places):
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
         edges = [minus(p[(i + 1) % count], p[i]) for i in range(count)]
-        if count < 5:
+        if count <= 16:
             normal, from_first = cross(edges[0], edges[1]), plus(edges[0], edges[1])
             rest = edges[2 : count - 1]
         else:
@@ -1482,17 +1494,16 @@ class Predicted:
             normal = plus(normal, cross(from_first, e))
             from_first = plus(from_first, e)
         normal = scaled(normal, inverse_length(dot(normal, normal)))
-        if count >= 5 and normal == [0.0] * 3:
-            return
-        for i, v in enumerate(polygon):
+        out = []
+        for i in range(count):
             before, e = edges[i - 1], edges[i]
             inverse = F(inverse_length(dot(before, before)) * inverse_length(dot(e, e)))
             cosine = F(-dot(before, e) * inverse)
             angle = arc_cosine(cosine)
             if dot(cross(before, e), normal) < 0 and cosine < F(0.999):
                 angle = F(TAU - angle)
-            g = self.group[v]
-            sums[g] = plus(sums[g], scaled(normal, angle))
+            out.append(scaled(normal, angle))
+        return out
 
     def tangent(self, class_, n, places):
         total = [0.0] * 3
@@ -1506,43 +1517,42 @@ class Predicted:
         return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]
 
 
-def to_octahedral(normal, bits):
-    """The nearest of the four levels around."""
+def level_of(x, half):
+    return max(0, min(2 * half, round(x) + half))
+
+
+def to_octahedral(n, bits):
     half = 2 ** (bits - 1) - 1
-    length = math.sqrt(sum(x * x for x in normal))
-    n = [x / length for x in normal]
-    total = sum(map(abs, n))
-    x, y = n[0] / total, n[1] / total
+    scale = F(1 / F(F(abs(n[0]) + abs(n[1])) + abs(n[2])))
+    x, y = F(n[0] * scale), F(n[1] * scale)
     if n[2] < 0:
-        x, y = math.copysign(1 - abs(y), x), math.copysign(1 - abs(x), y)
-    u, v = (max(0, min(2 * half - 1, math.floor((c + 1) * half))) for c in (x, y))
-    miss = lambda l: sum((a - b) ** 2 for a, b in zip(octahedral([c - half for c in l], half), n))
-    return min([(u, v), (u + 1, v), (u, v + 1), (u + 1, v + 1)], key=miss)
+        u, v = F(1 - abs(y)), F(1 - abs(x))
+        x, y = -u if x < 0 else u, -v if y < 0 else v
+    return [level_of(F(c * half), half) for c in (x, y)]
 
 
 def to_qtangent(normal, tangent, sign, bits):
     half = 2 ** (bits - 1) - 1
-    inner = lambda a, b: sum(x * y for x, y in zip(a, b))
-    length = math.sqrt(inner(normal, normal))
-    n = [x / length for x in normal]
-    along = inner(n, tangent)
-    t = [x - y * along for x, y in zip(tangent, n)]
-    length = math.sqrt(inner(t, t))
-    t = [x / length for x in t]
-    b = [n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]]
-    trace = t[0] + b[1] + n[2]
+    n = scaled(normal, F(1 / F(math.sqrt(dot(normal, normal)))))
+    t = minus(tangent, scaled(n, dot(n, tangent)))
+    b = cross(n, t)
+    x, y, z = t[0], b[1], n[2]
+    wx, wy, wz = F(b[2] - n[1]), F(n[0] - t[2]), F(t[1] - b[0])
+    yz, xz, xy = F(b[2] + n[1]), F(n[0] + t[2]), F(t[1] + b[0])
+    own = lambda a, b, c: F(F(F(1 + a) - b) - c)
+    trace = F(F(x + y) + z)
     if trace > 0:
-        q = [b[2] - n[1], n[0] - t[2], t[1] - b[0], 1 + trace]
-    elif t[0] >= b[1] and t[0] >= n[2]:
-        q = [1 + t[0] - b[1] - n[2], t[1] + b[0], n[0] + t[2], b[2] - n[1]]
-    elif b[1] >= n[2]:
-        q = [t[1] + b[0], 1 + b[1] - t[0] - n[2], b[2] + n[1], n[0] - t[2]]
+        q = [wx, wy, wz, F(1 + trace)]
+    elif y < x and z < x:
+        q = [own(x, y, z), xy, xz, wx]
+    elif z < y:
+        q = [xy, own(y, x, z), yz, wy]
     else:
-        q = [n[0] + t[2], b[2] + n[1], 1 + n[2] - t[0] - b[1], t[1] - b[0]]
-    length = math.sqrt(inner(q, q)) * (-1 if q[3] < 0 else 1)
-    levels = [math.floor(abs(x / length * half) + 0.5) * (1 if x / length >= 0 else -1) for x in q]
+        q = [xz, yz, own(z, x, y), wz]
+    scale = F(half / F(math.sqrt(F(dot(q[:3], q[:3]) + F(q[3] * q[3])))))
+    levels = [round(F(c * (-scale if q[3] < 0 else scale))) for c in q]
     levels[3] = max(levels[3], 1)
-    return [l * (-1 if sign < 0 else 1) + half for l in levels]
+    return [level_of(-l if sign < 0 else l, half) for l in levels]
 
 
 # Files
