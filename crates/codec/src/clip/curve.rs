@@ -18,7 +18,7 @@
 //! |---|---|---|---|
 //! | 0 | 2 | `track` | bits 0–13 joint, bits 14–15: 0 rotation, 1 translation, 2 scale |
 //! | 2 | 2 | `time` | sample |
-//! | 4 | 6 (4) | `payload` | rotation: [`rotation48`] or [`rotation32`] · vector: three u16 of the range |
+//! | 4 | 6 (4) | `payload` | rotation: of 48 or of 32 bits · vector: three u16 of the range |
 //!
 //! ```text
 //! need(key i of a track) = time of key i − 2, or 0          keys are sorted by (need, time, track): as soon as key n is passed, key n + 2 is there
