@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use meshreel_codec::soft::decode::{Static, Width, decode_unit, scratch_len};
 use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
-use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::lattice::{Choice, Extent, Lattice};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_fuzz::Numbers;
 
@@ -85,6 +85,15 @@ fn round_trip<W: Width>(
         effort: effort + 1,
         restart: 1 + effort % 4,
         packed: effort & 1 == 1,
+        // Mostly without a search, which takes long where every branch is watched.
+        choice: (!effort.is_multiple_of(8)).then_some(Choice {
+            lattice: [Lattice::Centred, Lattice::Cubic][effort as usize / 2 % 2],
+            first: 1.3,
+            key: 1.0 + (effort % 3) as f32,
+            last: 1.0,
+            worth: (effort % 5) as f32,
+            fit: (effort % 8) as u8,
+        }),
         ..Options::default()
     };
     let mut work = Work::<W>::default();

@@ -18,7 +18,7 @@
 //! | 0 | roots: of every component that has triangles the first point that no round removed; and the first lone point | empty |
 //! | 1 | star: the other points that no round removed | the root of their component |
 //! | … | lone points, in no triangle: number j of them, j = odd · s, s a power of two falling from level to level | j − s, j + s, j − 3s, j + 3s, where they exist |
-//! | … | rounds, the last one first | noted when removed; [`widen`]ed below four |
+//! | … | rounds, the last one first | noted when removed; widened below four |
 //!
 //! Inside a level points keep their order by index. Levels but 0 and 1 are never empty. Removed points share no
 //! triangle, so a round takes about a quarter of the points: some 25 levels for 10,000 points, and time and memory

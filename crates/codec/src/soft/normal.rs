@@ -39,12 +39,12 @@
 //! # Levels
 //!
 //! A decoded frame keeps what was decoded as octahedral levels, or as those of tangent frames, by the f32 encoders of
-//! [`octahedral`](crate::octahedral) and [`qtangent`](crate::qtangent): at 16 bits they add less than 0.01 degrees. The encoder measures the promise on
+//! [`crate::octahedral`] and [`crate::qtangent`]: at 16 bits they add less than 0.01 degrees. The encoder measures the promise on
 //! these levels.
 //!
 //! # How it is computed
 //!
-//! Everything is written for eight polygons, groups, classes or vertices at a time ([`lanes`](crate::lanes)), with AVX2 where the
+//! Everything is written for eight polygons, groups, classes or vertices at a time (`codec/src/lanes.rs`), with AVX2 where the
 //! machine has it; blocks whose states are all zero are not bent, and what follows the last correction of a unit is copied.
 //!
 //! # Bytes

@@ -1,6 +1,6 @@
 //! Residuals packed in bits, for units that must be decoded as fast as memory: no tables, no states, no contexts.
 //!
-//! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames ([`super::bundle`]):
+//! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames (`soft/bundle.rs`):
 //!
 //! | size | name | meaning |
 //! |---|---|---|

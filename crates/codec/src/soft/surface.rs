@@ -113,7 +113,7 @@ impl Surface {
         self.anchors.len()
     }
 
-    /// Sums, see [`Surface::sums`]: one for each group, and some that mean nothing.
+    /// Sums, see `Surface::sums`: one for each group, and some that mean nothing.
     pub fn slots(&self) -> usize {
         (self.groups() + 1).next_multiple_of(LANES)
     }
