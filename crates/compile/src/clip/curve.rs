@@ -7,7 +7,7 @@
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the decoded parents, are never
 //!   farther off than the joint's share of the tolerance. A child aims at its true rotation, so that turns do not add up.
 
-use super::truth::{Joints, Object, Truth, quaternion, widen};
+use super::truth::{Joints, Object, Truth, quaternion, worse};
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Playhead, Range};
 use meshreel_codec::transform::Transform;
@@ -149,12 +149,7 @@ fn measure(bytes: &[u8], joints: &Joints, truth: &Truth) -> Result<f64, Error> {
     let mut worst = 0.0f64;
     for sample in 0..truth.samples {
         playhead.pose(&curves, &skeleton, sample as f32, &mut pose);
-        for j in 0..truth.joints {
-            let parent = skeleton.parent(j).map_or(Object::IDENTITY, |p| object[p]);
-            object[j] = parent.child(&widen(&pose[j]), true);
-            let shell = f64::from(joints.shell[j]);
-            worst = worst.max(object[j].distance(truth.object(sample, j), shell));
-        }
+        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
     }
     Ok(worst.sqrt())
 }

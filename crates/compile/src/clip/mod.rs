@@ -31,7 +31,7 @@ use meshreel_scene as scene;
 use rayon::prelude::*;
 use search::Work;
 pub use truth::Joints;
-use truth::{Object, Truth, widen};
+use truth::{Object, Truth, worse};
 
 /// How a clip is compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -386,18 +386,7 @@ fn measure(stored: &Stored, truth: &Truth, joints: &Joints) -> Option<f64> {
     let mut worst: f64 = 0.0;
     let mut check = |words: &[i32], sample: usize| {
         plan.pose(words, &mut pose);
-        for j in 0..n {
-            let parent = joints.parents[j] as usize;
-            let parent = if parent < j {
-                object[parent]
-            } else {
-                Object::IDENTITY
-            };
-            object[j] = parent.child(&widen(&pose[j]), truth.scaled);
-            let error = object[j].distance(truth.object(sample, j), f64::from(joints.shell[j]));
-            // NaN must not be lost in a maximum.
-            worst = if error <= worst { worst } else { error };
-        }
+        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
     };
     for i in 0..plan.keys() {
         check(stored.key_words(i), plan.key(i));

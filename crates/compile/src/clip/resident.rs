@@ -5,7 +5,7 @@
 use super::closed_loop::{Loop, Place, Target};
 use super::compact::{self, Slack};
 use super::search;
-use super::truth::{Joints, Object, Truth, widen};
+use super::truth::{Joints, Object, Truth, worse};
 use super::{ClipOptions, CompressedClip};
 use crate::Error;
 use glam::{DQuat, DVec3};
@@ -218,18 +218,7 @@ fn measure(resident: &Resident, truth: &Truth, joints: &Joints) -> f64 {
     let mut worst: f64 = 0.0;
     for sample in 0..truth.samples {
         resident.pose(sample, 0.0, &mut pose);
-        for j in 0..n {
-            let parent = joints.parents[j] as usize;
-            let parent = if parent < j {
-                object[parent]
-            } else {
-                Object::IDENTITY
-            };
-            object[j] = parent.child(&widen(&pose[j]), truth.scaled);
-            let error = object[j].distance(truth.object(sample, j), f64::from(joints.shell[j]));
-            // NaN must not be lost in a maximum.
-            worst = if error <= worst { worst } else { error };
-        }
+        worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
     }
     worst.sqrt()
 }

@@ -151,9 +151,33 @@ impl Truth {
         &self.object[sample * self.joints + joint]
     }
 
+    /// Square of the largest error of a decoded pose of a sample; NaN if anything of it is. `object` is room for one per joint.
+    pub fn error(
+        &self,
+        sample: usize,
+        joints: &Joints,
+        pose: &[Transform],
+        object: &mut [Object],
+    ) -> f64 {
+        let skeleton = joints.skeleton();
+        let mut worst: f64 = 0.0;
+        for (j, local) in pose.iter().enumerate() {
+            let parent = skeleton.parent(j).map_or(Object::IDENTITY, |p| object[p]);
+            object[j] = parent.child(&widen(local), self.scaled);
+            let shell = f64::from(joints.shell[j]);
+            worst = worse(worst, object[j].distance(self.object(sample, j), shell));
+        }
+        worst
+    }
+
     /// Largest coordinate of any origin.
     pub fn extent(&self) -> f64 {
         let far = |o: &Object| o.origin.abs().max_element();
         self.object.iter().map(far).fold(0.0, f64::max)
     }
+}
+
+/// The larger error; NaN is not lost, as it is in a maximum.
+pub fn worse(a: f64, b: f64) -> f64 {
+    if b <= a { a } else { b }
 }
