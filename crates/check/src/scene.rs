@@ -228,6 +228,7 @@ impl Shared {
             face_sets,
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         })
     }
 
@@ -267,6 +268,7 @@ impl Shared {
                 .collect(),
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         }
     }
 }

@@ -769,6 +769,7 @@ mod tests {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Local transforms act on column vectors: rotation · scale, then translation; object space = parent's · local.
 
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DQuat, DVec3, DVec4};
 
 /// Largest number of joints of a skeleton: a joint's number fits 14 bits.
 pub const MAX_JOINTS: usize = 1 << 14;
@@ -17,6 +17,12 @@ pub struct Qvv {
     pub translation: DVec3,
     /// Per axis, before the rotation.
     pub scale: DVec3,
+}
+
+impl Default for Qvv {
+    fn default() -> Self {
+        Qvv::IDENTITY
+    }
 }
 
 impl Qvv {
@@ -34,7 +40,7 @@ impl Qvv {
 }
 
 /// A joint of a skeleton.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Joint {
     /// Name as in the file; need not be unique.
     pub name: String,
@@ -46,6 +52,11 @@ pub struct Joint {
     pub shell: Option<f64>,
     /// Ends of the chain without a joint of their own, in the joint's space (BVH's end sites). Only for writing back.
     pub ends: Vec<DVec3>,
+    /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says nothing.
+    pub layer: Option<String>,
+    /// How much more than its geometry says the file wants it to matter where joints are told apart by importance
+    /// (glTF: extras `bias`), finite; `None` where it says nothing.
+    pub bias: Option<f64>,
 }
 
 /// Joints, parents before children.
@@ -118,6 +129,26 @@ impl Track {
     }
 }
 
+/// Numbers beside the joints, such as weights of morph targets: 1 … 4 per sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarTrack {
+    /// Name as in the file.
+    pub name: String,
+    /// How many numbers a sample has, 1 … 4.
+    pub components: usize,
+    /// One per sample of the clip; components beyond the number are 0.
+    pub values: SubTrack<DVec4>,
+}
+
+/// Something that happens at a time: a foot comes down, a sound starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marker {
+    /// Name as in the file; need not be unique.
+    pub name: String,
+    /// In seconds, on the same axis as [`Clip::start`]; may lie outside of the clip.
+    pub time: f64,
+}
+
 /// Uniform samples of all joints of a skeleton.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
@@ -133,6 +164,10 @@ pub struct Clip {
     pub samples: usize,
     /// One per joint, in the skeleton's order.
     pub tracks: Vec<Track>,
+    /// Sampled like the joints.
+    pub scalars: Vec<ScalarTrack>,
+    /// In the order of time.
+    pub markers: Vec<Marker>,
 }
 
 impl Clip {

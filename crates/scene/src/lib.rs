@@ -12,6 +12,6 @@ pub mod read;
 pub mod sample;
 pub mod write;
 
-pub use clip::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
+pub use clip::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 pub use error::{Error, Remark};
 pub use model::*;

@@ -4,6 +4,7 @@
 
 use crate::{Channel, Error, MeshId, Node, NodeId, NodeKind, Remark, Scene, Transform};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One scene of all `scenes`, in the order of the first, then of the next ones.
 pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
@@ -52,9 +53,16 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
         for (number, target) in instances {
             nodes[number].instance_of = numbers.get(target).copied();
         }
-        merged.meshes.extend(scene.meshes);
         // Skeletons and clips have no paths that could meet: all are kept.
         let first_skeleton = merged.skeletons.len();
+        merged
+            .meshes
+            .extend(scene.meshes.into_iter().map(|mut mesh| {
+                if let Some(skin) = &mut mesh.skin {
+                    Arc::make_mut(skin).skeleton += first_skeleton;
+                }
+                mesh
+            }));
         merged.skeletons.extend(scene.skeletons);
         merged.clips.extend(scene.clips.into_iter().map(|mut clip| {
             clip.skeleton += first_skeleton;
@@ -265,6 +273,7 @@ mod tests {
             face_sets: vec![],
             other_attributes: vec![],
             is_subd: false,
+            skin: None,
         }
     }
 

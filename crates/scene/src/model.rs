@@ -180,6 +180,27 @@ pub struct Mesh {
     pub other_attributes: Vec<(String, String)>,
     /// True for a subdivision surface's control cage.
     pub is_subd: bool,
+    /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
+    pub skin: Option<Arc<Skin>>,
+}
+
+/// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind · bind position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skin {
+    /// Index into [`Scene::skeletons`].
+    pub skeleton: usize,
+    /// Joints of the skeleton that influence the mesh.
+    pub joints: Vec<usize>,
+    /// From the mesh's bind space to each of these joints' space, in their order.
+    pub inverse_bind: Vec<DMat4>,
+    /// Points as they were bound. Morph targets, where there are any, move them before the joints do.
+    pub bind_positions: Vec<[f32; 3]>,
+    /// Influences per point; those of no weight are unused.
+    pub influences: usize,
+    /// `influences` per point: number into `joints`.
+    pub joint: Vec<u16>,
+    /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
+    pub weight: Vec<f32>,
 }
 
 /// Per-element values of a mesh, plain or indexed.

@@ -650,6 +650,7 @@ mod tests {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         });
         scene
     }

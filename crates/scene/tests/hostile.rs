@@ -186,6 +186,7 @@ fn small() -> Vec<u8> {
         }],
         other_attributes: Vec::new(),
         is_subd: false,
+        skin: None,
     }];
     let scratch = Scratch::new();
     let path = scratch.0.path().join("small.abc");

@@ -215,6 +215,7 @@ impl Plan {
             }],
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         }
     }
 
@@ -236,6 +237,7 @@ impl Plan {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            skin: None,
         }
     }
 

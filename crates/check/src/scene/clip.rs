@@ -28,6 +28,8 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
             fps: clip.fps(),
             samples: clip.samples(),
             tracks: values.iter().map(|values| track(values)).collect(),
+            scalars: Vec::new(),
+            markers: Vec::new(),
         });
     }
     Ok((skeletons, out))
@@ -42,6 +44,7 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
         ends: (record.ends[j].iter())
             .map(|e| DVec3::from_array(e.map(f64::from)))
             .collect(),
+        ..Joint::default()
     });
     Skeleton {
         name: record.name.clone(),

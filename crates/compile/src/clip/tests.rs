@@ -18,8 +18,7 @@ pub(super) fn skeleton(n: usize) -> Skeleton {
             translation: DVec3::new(0.5, 10.0, (j as f64).sin()),
             ..Qvv::IDENTITY
         },
-        shell: None,
-        ends: Vec::new(),
+        ..Joint::default()
     });
     Skeleton {
         name: "chain".into(),
@@ -43,6 +42,8 @@ pub(super) fn clip(skeleton: &Skeleton, samples: usize, value: impl Fn(usize, f6
         fps: 30.0,
         samples,
         tracks: tracks.collect(),
+        scalars: Vec::new(),
+        markers: Vec::new(),
     }
 }
 

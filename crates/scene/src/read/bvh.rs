@@ -15,7 +15,7 @@
 use super::ReadOptions;
 use super::lines::{is_space, trim};
 use super::positioned::PositionedFile;
-use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Skeleton, SubTrack, Track};
 use crate::{Error, Remark, Scene, Unit};
 use glam::{DQuat, DVec3};
 use std::path::Path;
@@ -229,9 +229,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                     joint: Joint {
                         name: String::from_utf8_lossy(name).into_owned(),
                         parent: inside.flatten(),
-                        rest: Qvv::IDENTITY,
-                        shell: None,
-                        ends: Vec::new(),
+                        ..Joint::default()
                     },
                     channels: Vec::new(),
                 });
@@ -390,6 +388,8 @@ fn motion(
         fps,
         samples,
         tracks,
+        scalars: Vec::new(),
+        markers: Vec::new(),
     })
 }
 

@@ -75,6 +75,7 @@ pub fn read(
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd,
+        skin: None,
     };
     let mut reader = Attributes {
         place,
