@@ -14,6 +14,7 @@ mod clip;
 mod compare;
 mod exact;
 mod frames;
+mod local;
 mod nearest;
 mod polygons;
 mod report;
@@ -50,7 +51,7 @@ pub fn verify(
             return Ok(finish(reel, Vec::new(), Vec::new(), failures));
         }
     };
-    let clips = clip::verify(scene, reel, asked.tolerance, &mut failures);
+    let clips = clip::verify(scene, reel, &asked, &mut failures);
     if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));
     }

@@ -24,6 +24,9 @@ mod units;
 mod write;
 
 pub use error::Error;
-pub use options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
+pub use options::{
+    ClipChoice, CodecChoice, CurveChoice, JointOverride, LocalRule, MeshOverride, MethodChoice,
+    Options, Preset, Tolerance,
+};
 pub use plan::compile;
 pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent};

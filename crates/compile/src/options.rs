@@ -2,6 +2,7 @@
 
 use crate::Error;
 use meshreel_codec::block::Format;
+use meshreel_codec::clip::curve::Knots;
 use meshreel_codec::stream::Work;
 use meshreel_scene::sample::{Channels, FrameOptions, Range};
 
@@ -33,6 +34,66 @@ pub struct MeshOverride {
     pub tolerance: Option<Tolerance>,
     /// Method instead of the general one.
     pub method: Option<MethodChoice>,
+}
+
+/// How clips are kept, and what is promised of them beside the tolerance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClipChoice {
+    /// Codec.
+    pub codec: CodecChoice,
+    /// Distance of the error metric's points from joints that have none of their own, in the file's unit. None: 3 cm.
+    pub shell: Option<f64>,
+    /// Overrides of single joints; later ones win.
+    pub joints: Vec<JointOverride>,
+    /// Of codec `curve`.
+    pub curve: CurveChoice,
+}
+
+/// Codec of clips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodecChoice {
+    /// The one that takes fewer bytes.
+    #[default]
+    Auto,
+    /// Uniform samples.
+    Sampled,
+    /// Keys and splines.
+    Curve,
+}
+
+/// Overrides for the joints whose name, or path from the root, matches `glob`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointOverride {
+    /// Glob over names of joints, and over paths such as `hips/knee`.
+    pub glob: String,
+    /// Tolerance instead of the general one, in the file's unit.
+    pub tolerance: Option<f64>,
+    /// Shell distance instead of the general one.
+    pub shell: Option<f64>,
+    /// Local rule: recomputed against the decoded joints above it, so that it stays in place (D10).
+    pub pinned: bool,
+}
+
+/// How curves are made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CurveChoice {
+    /// Spacing of knots (D08).
+    pub knots: Knots,
+    /// Rotations of 32 bits instead of 48 (D14).
+    pub short: bool,
+    /// Keys are only inserted (D05), not moved off the samples and left out (D15, D16).
+    pub plain: bool,
+    /// Each sub-track by itself instead of the guarantee in object space.
+    pub local: Option<LocalRule>,
+}
+
+/// The local rule: each sub-track by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalRule {
+    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the bone); None: the general one (D07).
+    pub tolerances: [Option<f64>; 3],
+    /// They shrink up the hierarchy: 1, ½, ⅓ … (D09).
+    pub adaptive: bool,
 }
 
 /// Options of a compile. `Default` is what the command line does without flags.
@@ -87,6 +148,8 @@ pub struct Options {
     pub strip: bool,
     /// Overrides by glob.
     pub meshes: Vec<MeshOverride>,
+    /// Clips.
+    pub clips: ClipChoice,
 }
 
 /// How moving points are kept.
@@ -141,6 +204,7 @@ impl Default for Options {
             dry_run: false,
             strip: false,
             meshes: Vec::new(),
+            clips: ClipChoice::default(),
         }
     }
 }
@@ -162,7 +226,8 @@ impl Options {
             }
         }
         // The options are stored one per line.
-        let sections = self.meshes.iter().map(|over| &over.glob);
+        let joints = self.clips.joints.iter().map(|over| &over.glob);
+        let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);
         for glob in self.include.iter().chain(&self.exclude).chain(sections) {
             if glob.contains(char::is_control) {
                 return Err(Error::misuse(format!(
@@ -170,6 +235,7 @@ impl Options {
                 )));
             }
         }
+        self.clips.check()?;
         positive("--normal-tolerance", self.normal_tolerance)?;
         positive("--uv-tolerance", self.uv_tolerance)?;
         let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v)
@@ -298,7 +364,82 @@ impl Options {
                 line("mesh-method", format!("{} {}", method(m), over.glob));
             }
         }
+        self.clips.lines(&mut line);
         text
+    }
+}
+
+impl ClipChoice {
+    fn check(&self) -> Result<(), Error> {
+        let length = |what: &str, v: Option<f64>| match v {
+            Some(v) if !(v > 1e-15 && v < 1e15) => Err(Error::misuse(format!(
+                "{what} must be a length above zero, not {v}"
+            ))),
+            _ => Ok(()),
+        };
+        length("--shell", self.shell)?;
+        for over in &self.joints {
+            length("the tolerance of a joint section", over.tolerance)?;
+            length("the shell of a joint section", over.shell)?;
+        }
+        let pinned = self.joints.iter().any(|over| over.pinned);
+        match &self.curve.local {
+            None if pinned => Err(Error::misuse(
+                "pinned joints are for the local rule of curves; add rule = \"local\" to [curve], or give them a smaller tolerance",
+            )),
+            None => Ok(()),
+            Some(_) if self.codec != CodecChoice::Curve => Err(Error::misuse(
+                "the local rule is for --codec curve alone: it promises other things than codec sampled",
+            )),
+            Some(_) if self.joints.iter().any(|over| over.tolerance.is_some()) => {
+                Err(Error::misuse(
+                    "tolerances of single joints are for the guaranteed rule; the local one has a tolerance for each kind of sub-track",
+                ))
+            }
+            Some(local) => {
+                let names = ["rotation", "translation", "scale"];
+                (names.iter().zip(local.tolerances))
+                    .try_for_each(|(name, t)| length(&format!("{name}-tolerance"), t))
+            }
+        }
+    }
+
+    fn lines(&self, line: &mut dyn FnMut(&str, String)) {
+        match self.codec {
+            CodecChoice::Auto => {}
+            CodecChoice::Sampled => line("codec", "sampled".into()),
+            CodecChoice::Curve => line("codec", "curve".into()),
+        }
+        if let Some(shell) = self.shell {
+            line("shell", format!("{shell}"));
+        }
+        for over in &self.joints {
+            if let Some(t) = over.tolerance {
+                line("joint-tolerance", format!("{t} {}", over.glob));
+            }
+            if let Some(shell) = over.shell {
+                line("joint-shell", format!("{shell} {}", over.glob));
+            }
+            if over.pinned {
+                line("joint-pinned", over.glob.clone());
+            }
+        }
+        let curve = &self.curve;
+        if curve.knots != Knots::default() {
+            line("curve-knots", format!("{:?}", curve.knots).to_lowercase());
+        }
+        if curve.short {
+            line("curve-rotation-bits", "32".into());
+        }
+        if curve.plain {
+            line("curve-keys", "inserted".into());
+        }
+        if let Some(local) = &curve.local {
+            let own = |t: Option<f64>| t.map_or("-".into(), |t| format!("{t}"));
+            let [r, t, s] = local.tolerances.map(own);
+            let up = if local.adaptive { "adaptive" } else { "alike" };
+            line("curve-local", format!("{r} {t} {s} {up}"));
+        }
     }
 }
 

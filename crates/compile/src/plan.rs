@@ -148,19 +148,6 @@ impl<'a> Compiler<'a> {
     fn select(&mut self, placed: &[Placed]) -> Result<Vec<bool>, Error> {
         let include = globs("--include", &self.options.include)?;
         let exclude = globs("--exclude", &self.options.exclude)?;
-        // A glob that names a group means everything below it.
-        let hit = |set: &GlobSet, path: &str| {
-            let mut end = path.len();
-            loop {
-                if set.is_match(&path[..end]) {
-                    return true;
-                }
-                match path[..end].rfind('/') {
-                    Some(0) | None => return false,
-                    Some(slash) => end = slash,
-                }
-            }
-        };
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
         for (i, place) in placed.iter().enumerate() {
@@ -724,7 +711,21 @@ pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
     }
 }
 
-fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
+/// Whether a set has the object at `path`. A glob that names a group means everything below it.
+pub(crate) fn hit(set: &GlobSet, path: &str) -> bool {
+    let mut end = path.len();
+    loop {
+        if set.is_match(&path[..end]) {
+            return true;
+        }
+        match path[..end].rfind('/') {
+            Some(0) | None => return false,
+            Some(slash) => end = slash,
+        }
+    }
+}
+
+pub(crate) fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     let mut builder = GlobSetBuilder::new();
     for text in list {
         builder.add(glob(flag, text)?.glob().clone());

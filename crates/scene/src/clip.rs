@@ -3,7 +3,10 @@
 //!
 //! Local transforms act on column vectors: rotation · scale, then translation; object space = parent's · local.
 
+use crate::sample::{MAX_FRAMES, Range};
+use crate::{Error, SAME_TIME};
 use glam::{DAffine3, DQuat, DVec3, DVec4};
+use std::borrow::Cow;
 
 /// Largest number of joints of a skeleton: a joint's number fits 14 bits.
 pub const MAX_JOINTS: usize = 1 << 14;
@@ -66,6 +69,18 @@ pub struct Skeleton {
     pub name: String,
     /// At most [`MAX_JOINTS`].
     pub joints: Vec<Joint>,
+}
+
+impl Skeleton {
+    /// Names from the root to joint `j`, with slashes between them.
+    pub fn path(&self, j: usize) -> String {
+        let up = |j: &usize| self.joints[*j].parent;
+        let mut names: Vec<&str> = std::iter::successors(Some(j), up)
+            .map(|j| self.joints[j].name.as_str())
+            .collect();
+        names.reverse();
+        names.join("/")
+    }
 }
 
 /// One sub-track: a value per sample, or one for all.
@@ -187,6 +202,125 @@ impl Clip {
         out.extend(self.tracks.iter().map(|track| track.at(i)));
     }
 
+    /// The local transform of a joint at `at` samples after the first: slerp the short way and lerp; outside the clip its ends.
+    pub fn between(&self, joint: usize, at: f64) -> Qvv {
+        let track = &self.tracks[joint];
+        let left = at.max(0.0) as usize;
+        let part = (at - left as f64).clamp(0.0, 1.0);
+        let (a, b) = (track.at(left), track.at(left + 1));
+        if part == 0.0 || left + 1 >= self.samples {
+            return a;
+        }
+        Qvv {
+            rotation: a.rotation.slerp(b.rotation, part),
+            translation: a.translation.lerp(b.translation, part),
+            scale: a.scale.lerp(b.scale, part),
+        }
+    }
+
+    /// At another rate, then a part of it: what `--fps` and `--range` mean for a clip. Samples of a range count from 0 at the new rate;
+    /// times are those of the clip.
+    pub fn portion(&self, fps: Option<f64>, range: Option<Range>) -> Result<Cow<'_, Clip>, Error> {
+        let rate = fps.unwrap_or(self.fps);
+        let count = match fps {
+            None => self.samples,
+            Some(fps) => {
+                let count = (self.duration() * fps + 1e-6).floor() + 1.0;
+                if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
+                    return Err(Error::misuse(format!(
+                        "--fps {fps}: gives no usable number of samples of clip {}",
+                        self.name
+                    )));
+                }
+                count as usize
+            }
+        };
+        let (first, last) = match range {
+            None => (0, count - 1),
+            Some(Range::Frames(first, last)) => {
+                if first > last || first >= count {
+                    return Err(Error::misuse(format!(
+                        "--range {first}:{last}: clip {} has samples 0 to {}",
+                        self.name,
+                        count - 1
+                    )));
+                }
+                (first, last.min(count - 1))
+            }
+            Some(Range::Seconds(first, last)) => {
+                let time = |i: usize| self.start + i as f64 / rate;
+                let inside = |i: &usize| (first - SAME_TIME..=last + SAME_TIME).contains(&time(*i));
+                let start = (0..count).find(inside);
+                let end = (0..count).rev().find(inside);
+                match (start, end) {
+                    (Some(start), Some(end)) => (start, end),
+                    _ => {
+                        return Err(Error::misuse(format!(
+                            "--range {first}s:{last}s: clip {} runs from {} s to {} s and has no sample there",
+                            self.name,
+                            self.start,
+                            time(count - 1)
+                        )));
+                    }
+                }
+            }
+        };
+        if fps.is_none_or(|fps| fps == self.fps) && (first, last) == (0, self.samples - 1) {
+            return Ok(Cow::Borrowed(self));
+        }
+        // Samples of this clip to one of the new.
+        let step = self.fps / rate;
+        let tracks = self.tracks.iter().enumerate().map(|(j, track)| {
+            let values = |still: bool| match still {
+                true => first..=first,
+                false => first..=last,
+            };
+            let at = |i: usize| match fps {
+                None => track.at(i),
+                Some(_) => self.between(j, i as f64 * step),
+            };
+            let rotation = values(track.rotation.is_constant()).map(|i| at(i).rotation);
+            let translation = values(track.translation.is_constant()).map(|i| at(i).translation);
+            let scale = values(track.scale.is_constant()).map(|i| at(i).scale);
+            Some(Track {
+                rotation: SubTrack::new(rotation.collect())?,
+                translation: SubTrack::new(translation.collect())?,
+                scale: SubTrack::new(scale.collect())?,
+            })
+        });
+        let tracks = tracks.collect::<Option<Vec<_>>>();
+        let scalars = self.scalars.iter().map(|track| {
+            let at = |i: usize| match fps {
+                None => track.values.at(i),
+                Some(_) => {
+                    let at = i as f64 * step;
+                    let (left, part) = (at as usize, at.fract());
+                    track.values.at(left).lerp(track.values.at(left + 1), part)
+                }
+            };
+            Some(ScalarTrack {
+                values: SubTrack::new((first..=last).map(at).collect())?,
+                ..track.clone()
+            })
+        });
+        let scalars = scalars.collect::<Option<Vec<_>>>();
+        let time = |i: usize| self.start + i as f64 / rate;
+        let kept = |marker: &&Marker| {
+            range.is_none()
+                || (time(first) - SAME_TIME..=time(last) + SAME_TIME).contains(&marker.time)
+        };
+        Ok(Cow::Owned(Clip {
+            name: self.name.clone(),
+            skeleton: self.skeleton,
+            start: self.start + first as f64 / rate,
+            fps: rate,
+            samples: last - first + 1,
+            tracks: tracks.ok_or_else(|| Error::misuse("a clip without samples"))?,
+            scalars: scalars.ok_or_else(|| Error::misuse("a clip without samples"))?,
+            markers: self.markers.iter().filter(kept).cloned().collect(),
+        }))
+    }
+
     /// All local transforms half-way between samples `i` and `i + 1`: slerp and lerp.
     pub fn middle(&self, i: usize, out: &mut Vec<Qvv>) {
         out.clear();
@@ -204,6 +338,88 @@ impl Clip {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sliding(samples: usize) -> Clip {
+        let at = |i: usize| DVec3::X * (i * i) as f64;
+        Clip {
+            name: "slide".into(),
+            skeleton: 0,
+            start: 1.0,
+            fps: 10.0,
+            samples,
+            tracks: vec![Track {
+                translation: SubTrack::new((0..samples).map(at).collect()).unwrap(),
+                ..Track::constant(Qvv::IDENTITY)
+            }],
+            scalars: vec![ScalarTrack {
+                name: "weight".into(),
+                components: 1,
+                values: SubTrack::new((0..samples).map(|i| DVec4::X * i as f64).collect()).unwrap(),
+            }],
+            markers: [1.0, 1.25, 1.9]
+                .map(|time| Marker {
+                    name: "step".into(),
+                    time,
+                })
+                .to_vec(),
+        }
+    }
+
+    #[test]
+    fn another_rate_and_a_part() {
+        let clip = sliding(11);
+        assert!(matches!(
+            clip.portion(None, None).unwrap(),
+            Cow::Borrowed(_)
+        ));
+        assert!(matches!(
+            clip.portion(Some(10.0), None).unwrap(),
+            Cow::Borrowed(_)
+        ));
+        let double = clip.portion(Some(20.0), None).unwrap();
+        assert_eq!((double.samples, double.fps, double.start), (21, 20.0, 1.0));
+        let x = |clip: &Clip, i: usize| clip.tracks[0].at(i).translation.x;
+        for (i, want) in [(0, 0.0), (3, 2.5), (4, 4.0), (20, 100.0)] {
+            assert!((x(&double, i) - want).abs() < 1e-9, "{i}");
+        }
+        // A rate that does not divide ends before the end.
+        assert_eq!(clip.portion(Some(7.0), None).unwrap().samples, 8);
+        let part = clip.portion(None, Some(Range::Frames(2, 4))).unwrap();
+        assert_eq!((part.samples, part.start, x(&part, 0)), (3, 1.2, 4.0));
+        assert_eq!((part.scalars[0].values.at(1).x, part.markers.len()), (3.0, 1));
+        assert_eq!((double.scalars[0].values.at(3).x, double.markers.len()), (1.5, 3));
+        let part = clip.portion(None, Some(Range::Frames(9, 400))).unwrap();
+        assert_eq!(part.samples, 2);
+        let part = clip
+            .portion(Some(20.0), Some(Range::Seconds(1.1, 1.2)))
+            .unwrap();
+        assert_eq!((part.samples, x(&part, 2)), (3, 4.0));
+        for (fps, range) in [
+            (None, Some(Range::Frames(11, 12))),
+            (None, Some(Range::Frames(3, 2))),
+            (None, Some(Range::Seconds(0.0, 0.5))),
+            (None, Some(Range::Seconds(1.51, 1.59))),
+            (Some(f64::NAN), None),
+            (Some(0.0), None),
+            (Some(1e12), None),
+        ] {
+            assert!(clip.portion(fps, range).is_err(), "{fps:?} {range:?}");
+        }
+    }
+
+    #[test]
+    fn paths_of_joints() {
+        let joint = |name: &str, parent| Joint {
+            name: name.into(),
+            parent,
+            ..Joint::default()
+        };
+        let skeleton = Skeleton {
+            name: String::new(),
+            joints: vec![joint("hips", None), joint("knee", Some(0))],
+        };
+        assert_eq!(skeleton.path(1), "hips/knee");
+    }
 
     #[test]
     fn equal_samples_are_kept_once() {

@@ -3,7 +3,9 @@
 //! Options that change how a file is compiled live in [`Content`], which is read from the command line and, with the
 //! same keys, from an options file; every one is optional so that the two can be merged.
 
-use crate::units::{Angle, Range, Ratio, Size, Tolerance, deserialize_from_text};
+use crate::units::{
+    Angle, Length, Range, Ratio, Size, Tolerance, ToleranceFor, deserialize_from_text, one_or_more,
+};
 use clap::{Args, Parser, Subcommand};
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
@@ -93,8 +95,9 @@ pub struct CompileArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
-    /// Read options from a TOML file: the long names below as keys, and [[mesh]] sections with `glob`, `tolerance`,
-    /// `method` for some meshes only. The command line wins
+    /// Read options from a TOML file: the long names below as keys; [[mesh]] sections with `glob`, `tolerance`,
+    /// `method` for some meshes only; [[joint]] sections with `glob`, `tolerance`, `shell`, `pinned`; and [curve]. The
+    /// command line wins
     #[arg(long, value_name = "FILE.toml")]
     pub options: Option<PathBuf>,
     /// Everything that can also stand in an options file
@@ -119,9 +122,14 @@ pub struct CompileArgs {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Content {
     /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's size or a
-    /// length in the file's unit [default: 0.01%]
-    #[arg(long, value_name = "T", help_heading = "The promise")]
-    pub tolerance: Option<Tolerance>,
+    /// length in the file's unit [default: 0.01%]. Of clips: of points at the shell distance of any joint, a length
+    /// [default: 0.01 cm]. Repeatable with a glob, for some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
+    #[arg(long, value_name = "[GLOB=]T", help_heading = "The promise")]
+    #[serde(deserialize_with = "one_or_more")]
+    pub tolerance: Vec<ToleranceFor>,
+    /// Clips: how far from each joint its error is measured, in the file's unit [default: 3 cm]
+    #[arg(long, value_name = "LENGTH", help_heading = "The promise")]
+    pub shell: Option<Length>,
     /// Largest angle between source and decoded normals [default: 1deg]
     #[arg(long, value_name = "ANGLE", help_heading = "The promise")]
     pub normal_tolerance: Option<Angle>,
@@ -166,6 +174,9 @@ pub struct Content {
     /// How meshes are kept: auto, static, soft or fluid [default: auto]
     #[arg(long, value_name = "METHOD", help_heading = "Compression")]
     pub method: Option<Method>,
+    /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the two) [default: auto]
+    #[arg(long, value_name = "CODEC", help_heading = "Compression")]
+    pub codec: Option<Codec>,
     /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's predictors, with --block) [default: small]
     #[arg(long, value_name = "PRESET", help_heading = "Compression")]
     pub preset: Option<Preset>,
@@ -173,7 +184,7 @@ pub struct Content {
     #[arg(long, value_name = "BLOCK", help_heading = "Compression")]
     pub block: Option<Block>,
     /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With --preset small
-    /// a multiple of 16 [default: 16 for classic, 64 else]
+    /// a multiple of 16; clips restart at the power of two below [default: 16 for classic, 64 else, 128 for clips]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Compression")]
     pub index_every: Option<u32>,
     /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also trade speed of
@@ -195,15 +206,9 @@ pub struct LaterFlags {
     /// Parts of rigid meshes
     #[arg(long, hide = true, num_args = 0..=1)]
     pub parts: Option<Option<String>>,
-    /// Clip codec
-    #[arg(long, hide = true, num_args = 0..=1)]
-    pub codec: Option<Option<String>>,
     /// Levels of detail
     #[arg(long, hide = true, num_args = 0..=1)]
     pub lod: Option<Option<String>>,
-    /// Shell distance of clips
-    #[arg(long, hide = true, num_args = 0..=1)]
-    pub shell: Option<Option<String>>,
     /// One topology for a changing one
     #[arg(long, hide = true)]
     pub remesh: bool,
@@ -217,9 +222,7 @@ impl LaterFlags {
     pub fn used(&self) -> Option<&'static str> {
         [
             (self.parts.is_some(), "--parts"),
-            (self.codec.is_some(), "--codec"),
             (self.lod.is_some(), "--lod"),
-            (self.shell.is_some(), "--shell"),
             (self.remesh, "--remesh"),
             (self.clips_only, "--clips-only"),
         ]
@@ -435,6 +438,18 @@ macro_rules! words {
 words!(
     /// How a mesh is kept.
     Method, "method": Auto = "auto", Static = "static", Soft = "soft", Fluid = "fluid"; later: "rigid", "skinned");
+words!(
+    /// Spacing of a curve's knots.
+    Spacing, "spacing of knots": Uniform = "uniform", Chordal = "chordal", Centripetal = "centripetal"; later:);
+words!(
+    /// How a curve's keys are found.
+    Keys, "way to find keys": Fitted = "fitted", Inserted = "inserted"; later:);
+words!(
+    /// What a curve's tolerance means.
+    Rule, "rule of curves": Guaranteed = "guaranteed", Local = "local"; later:);
+words!(
+    /// How clips are kept.
+    Codec, "codec": Auto = "auto", Sampled = "sampled", Curve = "curve"; later:);
 words!(
     /// The codec family.
     Preset, "preset": Small = "small", Fast = "fast", Classic = "classic"; later:);

@@ -8,11 +8,26 @@
 //! [[mesh]]
 //! glob = "/crowd/**"
 //! tolerance = 0.5
+//!
+//! [[joint]]               # by name, or by path: "hips/**"
+//! glob = "*Finger*"
+//! tolerance = 0.05
+//! shell = 1
+//!
+//! [curve]                 # codec curve
+//! knots = "centripetal"   # or uniform, chordal
+//! rotation-bits = 48      # or 32
+//! keys = "fitted"         # or inserted
+//! rule = "local"          # instead of guaranteed: each sub-track by itself, the tolerances below
+//! rotation-tolerance = 0.1
+//! translation-tolerance = 0.05
+//! scale-tolerance = 0.05
+//! adaptive = true         # 1, 1/2, 1/3 … up the hierarchy
 //! ```
 
-use crate::cli::{Content, Method};
+use crate::cli::{Content, Keys, Method, Rule, Spacing};
 use crate::output::Failure;
-use crate::units::Tolerance;
+use crate::units::{Length, Tolerance};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -26,6 +41,69 @@ pub struct OptionsFile {
     pub content: Content,
     /// The sections, in order; for a mesh that several match, the last that gives a value wins.
     pub meshes: Vec<MeshSection>,
+    /// The same of joints.
+    pub joints: Vec<JointSection>,
+    /// How curves are made.
+    pub curve: CurveSection,
+}
+
+/// Overrides for the joints whose name or path matches.
+#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct JointSection {
+    /// Which joints.
+    pub glob: String,
+    /// Their tolerance.
+    pub tolerance: Option<Length>,
+    /// Their shell distance.
+    pub shell: Option<Length>,
+    /// Local rule: they stay in place.
+    #[serde(default)]
+    pub pinned: bool,
+}
+
+/// `[curve]`.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CurveSection {
+    /// Spacing of knots.
+    pub knots: Option<Spacing>,
+    /// 48 or 32.
+    pub rotation_bits: Option<u32>,
+    /// How keys are found.
+    pub keys: Option<Keys>,
+    /// What the tolerance means.
+    pub rule: Option<Rule>,
+    /// Of the local rule; without one it is `tolerance`.
+    pub rotation_tolerance: Option<Length>,
+    /// The same.
+    pub translation_tolerance: Option<Length>,
+    /// The same.
+    pub scale_tolerance: Option<Length>,
+    /// Tolerances shrink up the hierarchy.
+    pub adaptive: Option<bool>,
+}
+
+impl CurveSection {
+    fn check(&self) -> Result<(), String> {
+        if !matches!(self.rotation_bits, None | Some(32 | 48)) {
+            return Err("[curve]: rotation-bits is 48 or 32".into());
+        }
+        let lengths = [
+            self.rotation_tolerance,
+            self.translation_tolerance,
+            self.scale_tolerance,
+        ];
+        let local = self.adaptive.is_some() || lengths.iter().any(Option::is_some);
+        match self.rule {
+            Some(Rule::Local) => Ok(()),
+            _ if local => Err(
+                "[curve]: adaptive and tolerances of kinds of sub-tracks are for rule = \"local\""
+                    .into(),
+            ),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Overrides for the meshes whose path matches.
@@ -86,9 +164,35 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             meshes.push(section);
         }
     }
+    let mut joints = Vec::new();
+    if let Some(sections) = table.remove("joint") {
+        let toml::Value::Array(sections) = sections else {
+            return Err("joint sections are written [[joint]]".into());
+        };
+        for (i, section) in sections.into_iter().enumerate() {
+            let section: JointSection = section.try_into().map_err(|e: toml::de::Error| {
+                format!("[[joint]] number {}: {}", i + 1, e.message())
+            })?;
+            globset::Glob::new(&section.glob)
+                .map_err(|e| format!("[[joint]] number {}: {e}", i + 1))?;
+            joints.push(section);
+        }
+    }
+    let mut curve = CurveSection::default();
+    if let Some(section) = table.remove("curve") {
+        curve = section
+            .try_into()
+            .map_err(|e: toml::de::Error| format!("[curve]: {}", e.message()))?;
+        curve.check()?;
+    }
     let content = Content::deserialize(table).map_err(one_line)?;
     content.check()?;
-    Ok(OptionsFile { content, meshes })
+    Ok(OptionsFile {
+        content,
+        meshes,
+        joints,
+        curve,
+    })
 }
 
 impl Content {
@@ -100,8 +204,12 @@ impl Content {
             }
             upper
         }
+        let mut tolerance = lower.tolerance;
+        tolerance.extend(self.tolerance);
         Content {
-            tolerance: self.tolerance.or(lower.tolerance),
+            tolerance,
+            shell: self.shell.or(lower.shell),
+            codec: self.codec.or(lower.codec),
             normal_tolerance: self.normal_tolerance.or(lower.normal_tolerance),
             uv_tolerance: self.uv_tolerance.or(lower.uv_tolerance),
             colour_bits: self.colour_bits.or(lower.colour_bits),
@@ -143,7 +251,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Block, Rate};
+    use crate::cli::{Block, Codec, Rate};
 
     #[test]
     fn keys_are_the_long_names() {
@@ -152,7 +260,7 @@ mod tests {
              exclude = [\"/a/*\"]\n[[mesh]]\nglob = \"/hero/**\"\ntolerance = 0.5\nmethod = \"soft\"\n[[mesh]]\nglob = \"/b\"\n",
         )
         .unwrap();
-        assert_eq!(file.content.tolerance, Some(Tolerance::Percent(0.02)));
+        assert_eq!(file.content.tolerance, [Tolerance::Percent(0.02).into()]);
         assert_eq!(file.content.block, Some(Block::Deflate));
         assert_eq!(file.content.fps, Some(Rate(25.0)));
         assert_eq!(file.content.exclude, ["/a/*"]);
@@ -160,6 +268,37 @@ mod tests {
         assert_eq!(file.meshes.len(), 2);
         assert_eq!(file.meshes[0].tolerance, Some(Tolerance::Absolute(0.5)));
         assert_eq!(file.meshes[0].method, Some(Method::Soft));
+    }
+
+    #[test]
+    fn clips_have_sections() {
+        let file = parse(
+            "tolerance = [0.1, \"*Toe*=0.02\"]\ncodec = \"curve\"\nshell = 2\n[[joint]]\nglob = \"*Hand\"\ntolerance = 0.05\n\
+             [[joint]]\nglob = \"hips/**\"\nshell = 1.5\npinned = true\n[curve]\nknots = \"uniform\"\nrotation-bits = 32\n\
+             keys = \"inserted\"\nrule = \"local\"\nscale-tolerance = 0.3\nadaptive = true\n",
+        )
+        .unwrap();
+        assert_eq!(file.content.tolerance.len(), 2);
+        assert_eq!(file.content.tolerance[1].glob.as_deref(), Some("*Toe*"));
+        assert_eq!(
+            (file.content.codec, file.content.shell),
+            (Some(Codec::Curve), Some(Length(2.0)))
+        );
+        assert_eq!(file.joints[0].tolerance, Some(Length(0.05)));
+        assert!(file.joints[1].pinned && !file.joints[0].pinned);
+        let curve = &file.curve;
+        assert_eq!(
+            (curve.knots, curve.rotation_bits),
+            (Some(Spacing::Uniform), Some(32))
+        );
+        assert_eq!(
+            (curve.keys, curve.rule),
+            (Some(Keys::Inserted), Some(Rule::Local))
+        );
+        assert_eq!(
+            (curve.scale_tolerance, curve.adaptive),
+            (Some(Length(0.3)), Some(true))
+        );
     }
 
     #[test]
@@ -181,6 +320,15 @@ mod tests {
             ("tolerance = \"much\"", "'much' is no tolerance"),
             ("method = \"rigid\"", "not built yet"),
             ("effort = 12", "1 to 9"),
+            ("joint = 3", "[[joint]]"),
+            ("[[joint]]\ntolerance = 1", "glob"),
+            ("[[joint]]\nglob = \"a\"\ntolerance = \"1%\"", "length"),
+            ("tolerance = \"Hand=1%\"", "length"),
+            ("[curve]\nknots = \"round\"", "knots"),
+            ("[curve]\nrotation-bits = 16", "48 or 32"),
+            ("[curve]\nadaptive = true", "local"),
+            ("[curve]\nspeed = 3", "speed"),
+            ("codec = \"best\"", "auto, sampled, curve"),
             ("mesh = 3", "[[mesh]]"),
             ("[[mesh]]\ntolerance = 1", "glob"),
             ("[[mesh]]\nglob = \"[\"", "number 1"),

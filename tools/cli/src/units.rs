@@ -16,6 +16,19 @@ pub enum Tolerance {
     Percent(f64),
 }
 
+/// A tolerance, of all or of what a glob matches: `0.01`, `*Hand*=0.05`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToleranceFor {
+    /// Paths of nodes where it begins with a slash, else joints; `None`: everything.
+    pub glob: Option<String>,
+    /// What is promised.
+    pub tolerance: Tolerance,
+}
+
+/// A length above zero in the file's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Length(pub f64);
+
 /// An angle, kept in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Angle(pub f64);
@@ -68,6 +81,61 @@ impl fmt::Display for Tolerance {
         match self {
             Tolerance::Absolute(value) => write!(f, "{value}"),
             Tolerance::Percent(value) => write!(f, "{value}%"),
+        }
+    }
+}
+
+impl From<Tolerance> for ToleranceFor {
+    fn from(tolerance: Tolerance) -> ToleranceFor {
+        ToleranceFor {
+            glob: None,
+            tolerance,
+        }
+    }
+}
+
+impl FromStr for ToleranceFor {
+    type Err = String;
+    fn from_str(text: &str) -> Result<ToleranceFor, String> {
+        let Some((glob, value)) = text.rsplit_once('=') else {
+            return text.parse::<Tolerance>().map(ToleranceFor::from);
+        };
+        let tolerance = value.parse()?;
+        globset::Glob::new(glob).map_err(|e| format!("'{text}': {e}"))?;
+        if matches!(tolerance, Tolerance::Percent(_)) && !glob.starts_with('/') {
+            return Err(format!(
+                "'{text}': the tolerance of a joint is a length, as in '{glob}=0.05' (paths of meshes begin with a slash)"
+            ));
+        }
+        Ok(ToleranceFor {
+            glob: Some(glob.into()),
+            tolerance,
+        })
+    }
+}
+
+/// Reads one value of an options file, or a list of them.
+pub fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let many = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Array(many) => many,
+        one => vec![one],
+    };
+    (many
+        .into_iter()
+        .map(|one| T::deserialize(one).map_err(de::Error::custom)))
+    .collect()
+}
+
+impl FromStr for Length {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Length, String> {
+        match text.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() && value > 0.0 => Ok(Length(value)),
+            _ => Err(format!(
+                "'{text}' is no length: give a number above 0 in the file's unit, as in 3"
+            )),
         }
     }
 }
@@ -241,7 +309,7 @@ macro_rules! deserialize_from_text {
     )+};
 }
 pub(crate) use deserialize_from_text;
-deserialize_from_text!(Tolerance, Angle, Size, Ratio, Range);
+deserialize_from_text!(Tolerance, ToleranceFor, Length, Angle, Size, Ratio, Range);
 
 /// Bytes for people, decimal units: `1.23 MB`.
 pub fn bytes(count: u64) -> String {
@@ -318,6 +386,27 @@ mod tests {
         assert_eq!("10:20".parse(), Ok(Range::Frames(10, 20)));
         assert_eq!("0.5s:2s".parse(), Ok(Range::Seconds(0.5, 2.0)));
         assert_eq!("-1s:2s".parse(), Ok(Range::Seconds(-1.0, 2.0)));
+    }
+
+    #[test]
+    fn tolerances_of_some() {
+        let of = |text: &str| text.parse::<ToleranceFor>();
+        assert_eq!(of("0.5").unwrap(), Tolerance::Absolute(0.5).into());
+        let hand = of("*Hand*=0.05").unwrap();
+        assert_eq!(
+            (hand.glob.as_deref(), hand.tolerance),
+            (Some("*Hand*"), Tolerance::Absolute(0.05))
+        );
+        assert_eq!(
+            of("/hero/**=0.1%").unwrap().tolerance,
+            Tolerance::Percent(0.1)
+        );
+        for text in ["=", "a=", "a=-1", "[=1", "Hand=1%", "="] {
+            assert!(of(text).is_err(), "{text}");
+        }
+        for text in ["", "0", "-3", "3cm", "nan"] {
+            assert!(text.parse::<Length>().is_err(), "{text}");
+        }
     }
 
     #[test]

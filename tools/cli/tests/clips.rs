@@ -102,6 +102,360 @@ fn there_and_back_within_the_tolerance() {
     assert_eq!(info["clips"][0]["rotations"]["two_axes"].as_u64(), Some(1));
 }
 
+fn succeeds(arguments: &[&str], folder: &Path) {
+    let output = run(arguments, folder);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn curves_in_files_hold_their_tolerance() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
+    for tolerance in ["0.1", "1"] {
+        let curve = [
+            "compile",
+            "walk.bvh",
+            "-o",
+            "walk.reel",
+            "--codec",
+            "curve",
+            "--json",
+            "--tolerance",
+            tolerance,
+        ];
+        let done = json(&curve, at);
+        let clip = &done["clips"][0];
+        assert_eq!(
+            (&clip["codec"], &clip["rule"]),
+            (&"curve".into(), &"guaranteed".into())
+        );
+        let keys = [&clip["keys_before"], &clip["keys"]].map(|k| k.as_u64().unwrap());
+        assert!(0 < keys[1] && 2 * keys[1] < keys[0], "{keys:?}");
+        let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
+        let checked = &verified["clips"][0];
+        assert_eq!(
+            (&verified["ok"], &checked["codec"]),
+            (&true.into(), &"curve".into())
+        );
+        let [error, worst, mid] =
+            ["max_error", "worst", "mid_worst"].map(|k| checked[k].as_f64().unwrap());
+        let promised: f64 = tolerance.parse().unwrap();
+        assert!(error > promised / 10.0 && (error / promised - worst).abs() < 1e-9 && worst <= 1.0);
+        assert!(mid <= 2.5, "{mid}");
+        let info = json(&["info", "walk.reel", "--json"], at);
+        let clip = &info["clips"][0];
+        assert_eq!(
+            (&clip["codec"], &clip["keys"]["keys"]),
+            (&"curve".into(), &keys[1].into())
+        );
+        assert_eq!(
+            (&clip["keys"]["knots"], &clip["keys"]["rotation_bits"]),
+            (&"centripetal".into(), &48.into())
+        );
+        succeeds(&["extract", "walk.reel", "-o", "back.bvh"], at);
+        let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
+        assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
+    }
+    // 48 bits cannot hold this; auto can.
+    let fine = [
+        "compile",
+        "walk.bvh",
+        "-o",
+        "fine.reel",
+        "--tolerance",
+        "0.0001",
+        "--codec",
+    ];
+    let output = run(&[&fine[..], &["curve"]].concat(), at);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--codec auto"));
+    succeeds(&[&fine[..], &["auto"]].concat(), at);
+}
+
+#[test]
+fn auto_takes_the_smaller_codec_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
+    // Keyed at both ends: one straight way.
+    let mut slide = bvh(0, 0.0).replace("Frames: 0", "Frames: 200");
+    for i in 0..200 {
+        let _ = writeln!(slide, "{} 90 0 0 0 0 0 0 0 0 0 0", i as f64 * 0.5);
+    }
+    std::fs::write(at.join("slide.bvh"), slide).unwrap();
+    for name in ["walk.bvh", "slide.bvh"] {
+        let bytes = |codec: &str| {
+            let done = json(
+                &[
+                    "compile",
+                    name,
+                    "-o",
+                    "a.reel",
+                    "--codec",
+                    codec,
+                    "--tolerance",
+                    "0.1",
+                    "--json",
+                ],
+                at,
+            );
+            let clip = &done["clips"][0];
+            assert_eq!(
+                json(&["verify", name, "a.reel", "--json"], at)["ok"],
+                true,
+                "{name} {codec}"
+            );
+            (
+                clip["bytes"].as_u64().unwrap(),
+                clip["codec"].as_str().unwrap().to_string(),
+            )
+        };
+        let (auto, codec) = bytes("auto");
+        let (sampled, curve) = (bytes("sampled").0, bytes("curve").0);
+        assert_eq!(auto, sampled.min(curve), "{name}");
+        assert_eq!(
+            codec,
+            if curve < sampled { "curve" } else { "sampled" },
+            "{name}"
+        );
+    }
+    let explained = json(
+        &["compile", "walk.bvh", "-o", "a.reel", "--explain", "--json"],
+        at,
+    );
+    let tried = explained["clips"][0]["tried"].as_array().unwrap();
+    assert_eq!(
+        (&tried[0]["codec"], &tried[1]["codec"]),
+        (&"sampled".into(), &"curve".into())
+    );
+    let text =
+        String::from_utf8(run(&["compile", "walk.bvh", "-o", "a.reel", "--explain"], at).stdout)
+            .unwrap();
+    assert!(text.contains("choice") && text.contains("chosen"), "{text}");
+}
+
+#[test]
+fn joints_have_tolerances_and_shells_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(200, 0.0)).unwrap();
+    std::fs::write(at.join("o.toml"), "[[joint]]\nglob = \"hips/**\"\nshell = 12\n[[joint]]\nglob = \"foot\"\ntolerance = 0.002\n").unwrap();
+    for codec in ["sampled", "curve"] {
+        let compile = |tail: &[&str]| {
+            let head = [
+                "compile", "walk.bvh", "-o", "a.reel", "--codec", codec, "--json",
+            ];
+            json(&[&head[..], tail].concat(), at)["clips"][0]["bytes"]
+                .as_u64()
+                .unwrap()
+        };
+        let check = |joints: u64| {
+            let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
+            let clip = &verified["clips"][0];
+            assert_eq!(
+                (&verified["ok"], &clip["joint_tolerances"]),
+                (&true.into(), &joints.into()),
+                "{verified}"
+            );
+            let worst = clip["worst"].as_f64().unwrap();
+            assert!(worst <= 1.0 && worst > 0.2, "{worst}");
+            clip["max_error"].as_f64().unwrap()
+        };
+        let all = compile(&["--tolerance", "0.05"]);
+        check(0);
+        // One joint looser: smaller, and more than the general tolerance is used there.
+        let loose = compile(&["--tolerance", "0.05", "--tolerance", "foot=2"]);
+        assert!(check(1) > 0.05 && loose < all, "{codec}: {loose} {all}");
+        // One joint tighter: larger, but not as if all were.
+        let tight = compile(&["--tolerance", "0.05", "--tolerance", "f??t=0.02"]);
+        check(1);
+        let every = compile(&["--tolerance", "0.02"]);
+        assert!(
+            all < tight && tight < every,
+            "{codec}: {all} {tight} {every}"
+        );
+        let far = compile(&["--tolerance", "0.05", "--shell", "30"]);
+        check(0);
+        assert!(far > all, "{codec}: {far} {all}");
+    }
+    // From a file, by path and by name; and the checker does not take the file's word for it.
+    let done = json(
+        &[
+            "compile",
+            "walk.bvh",
+            "-o",
+            "b.reel",
+            "--options",
+            "o.toml",
+            "--json",
+        ],
+        at,
+    );
+    assert_eq!(done["remarks"].as_array().unwrap().len(), 0);
+    let verified = json(&["verify", "walk.bvh", "b.reel", "--json"], at);
+    assert_eq!(
+        (&verified["ok"], &verified["clips"][0]["joint_tolerances"]),
+        (&true.into(), &1.into())
+    );
+    let none = json(
+        &[
+            "compile",
+            "walk.bvh",
+            "-o",
+            "b.reel",
+            "--tolerance",
+            "tail=1",
+            "--json",
+        ],
+        at,
+    );
+    assert!(none["remarks"].to_string().contains("matches no joint"));
+    for wrong in [
+        &["--tolerance", "foot=1%"][..],
+        &["--shell", "0"],
+        &["--tolerance", "[=1"],
+        &["--codec", "best"],
+    ] {
+        let output = run(
+            &[&["compile", "walk.bvh", "-o", "c.reel"], wrong].concat(),
+            at,
+        );
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn the_local_rule_is_checked_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(200, 0.0)).unwrap();
+    let local = "codec = \"curve\"\ntolerance = 0.2\n[curve]\nrule = \"local\"\nadaptive = true\ntranslation-tolerance = 0.05\nknots = \"uniform\"\nrotation-bits = 32\n";
+    std::fs::write(
+        at.join("local.toml"),
+        format!("{local}[[joint]]\nglob = \"foot\"\npinned = true\n"),
+    )
+    .unwrap();
+    let done = json(
+        &[
+            "compile",
+            "walk.bvh",
+            "-o",
+            "a.reel",
+            "--options",
+            "local.toml",
+            "--json",
+        ],
+        at,
+    );
+    assert_eq!(done["clips"][0]["rule"], "local");
+    let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
+    let clip = &verified["clips"][0];
+    assert_eq!(
+        (&verified["ok"], &clip["rule"]),
+        (&true.into(), &"local".into()),
+        "{verified}"
+    );
+    let errors: Vec<f64> = clip["local_errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect();
+    assert!(
+        errors[0] > 0.0 && errors[0] <= 0.2 && errors[1] <= 0.05,
+        "{errors:?}"
+    );
+    let text = String::from_utf8(run(&["verify", "walk.bvh", "a.reel"], at).stdout).unwrap();
+    assert!(
+        text.contains("nothing is promised of points in object space"),
+        "{text}"
+    );
+    let info = json(&["info", "a.reel", "--json"], at);
+    assert_eq!(
+        (
+            &info["clips"][0]["rule"],
+            &info["clips"][0]["keys"]["rotation_bits"]
+        ),
+        (&"local".into(), &32.into())
+    );
+    // Another source is found out under this rule, too.
+    std::fs::write(at.join("other.bvh"), bvh(200, 2.0)).unwrap();
+    assert_eq!(
+        json(&["verify", "other.bvh", "a.reel", "--json"], at)["ok"],
+        false
+    );
+    // Only where it makes sense.
+    for text in [
+        "[curve]\nrule = \"local\"",
+        "codec = \"curve\"\n[[joint]]\nglob = \"foot\"\npinned = true",
+        &format!("{local}[[joint]]\nglob = \"foot\"\ntolerance = 1"),
+    ] {
+        std::fs::write(at.join("wrong.toml"), text).unwrap();
+        let output = run(
+            &[
+                "compile",
+                "walk.bvh",
+                "-o",
+                "b.reel",
+                "--options",
+                "wrong.toml",
+            ],
+            at,
+        );
+        assert_eq!(output.status.code(), Some(2), "{text}");
+    }
+}
+
+#[test]
+fn rates_ranges_and_selection() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(100, 0.0)).unwrap();
+    for (options, samples) in [
+        (&["--fps", "60"][..], 199),
+        (&["--fps", "10"], 34),
+        (&["--range", "10:19"], 10),
+        (&["--range", "1s:2s"], 30),
+        (&["--fps", "60", "--range", "0:59"], 60),
+        (&["--include", "/walk"], 100),
+        (&["--index-every", "16"], 100),
+    ] {
+        let head = ["compile", "walk.bvh", "-o", "a.reel", "--json"];
+        let done = json(&[&head[..], options].concat(), at);
+        assert_eq!(
+            done["clips"][0]["samples"].as_u64(),
+            Some(samples),
+            "{options:?}"
+        );
+        let verified = json(&["verify", "walk.bvh", "a.reel", "--json"], at);
+        assert_eq!(verified["ok"], true, "{options:?}: {verified}");
+    }
+    let restart = json(&["info", "a.reel", "--json"], at)["clips"][0]["restart"].as_u64();
+    assert_eq!(restart, Some(16));
+    for (wrong, code) in [
+        (&["--range", "100:120"][..], 2),
+        (&["--range", "9:3"], 2),
+        (&["--range", "50s:60s"], 2),
+        (&["--fps", "0"], 2),
+        (&["--exclude", "/walk"], 1),
+        (&["--include", "/run*"], 1),
+    ] {
+        let output = run(
+            &[&["compile", "walk.bvh", "-o", "b.reel"], wrong].concat(),
+            at,
+        );
+        assert_eq!(output.status.code(), Some(code), "{wrong:?}");
+        assert!(!at.join("b.reel").exists());
+    }
+    succeeds(&["compile", "walk.bvh", "--dry-run", "-o", "b.reel"], at);
+    assert!(!at.join("b.reel").exists());
+}
+
 #[test]
 fn another_source_is_found_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -25,6 +25,45 @@ pub(crate) struct Asked {
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
+    pub clips: Clips,
+}
+
+/// What was asked of clips.
+#[derive(Debug, Default)]
+pub(crate) struct Clips {
+    /// Of joints that have none of their own.
+    pub shell: Option<f64>,
+    /// Each sub-track by itself: tolerances of rotations, translations and scales, and whether they shrink up the hierarchy.
+    pub local: Option<([Option<f64>; 3], bool)>,
+    tolerances: Vec<(GlobMatcher, f64)>,
+    shells: Vec<(GlobMatcher, f64)>,
+    pinned: Vec<GlobMatcher>,
+}
+
+impl Clips {
+    /// The tolerance of a joint, if it has one of its own. `path`: names from the root.
+    pub fn tolerance(&self, name: &str, path: &str) -> Option<f64> {
+        last(&self.tolerances, name, path)
+    }
+
+    /// The shell distance of a joint, if it was given one.
+    pub fn shell(&self, name: &str, path: &str) -> Option<f64> {
+        last(&self.shells, name, path)
+    }
+
+    /// It was to stay in its place.
+    pub fn pinned(&self, name: &str, path: &str) -> bool {
+        let hit = |glob: &GlobMatcher| glob.is_match(name) || glob.is_match(path);
+        self.pinned.iter().any(hit)
+    }
+}
+
+/// The value of the last glob that matches.
+fn last(sections: &[(GlobMatcher, f64)], name: &str, path: &str) -> Option<f64> {
+    let mut later = sections.iter().rev();
+    later
+        .find(|(glob, _)| glob.is_match(name) || glob.is_match(path))
+        .map(|(_, value)| *value)
 }
 
 impl Asked {
@@ -41,6 +80,7 @@ impl Asked {
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
+            clips: Clips::default(),
         };
         for line in text.lines() {
             let bad = || format!("the file's options have the line {line:?}, which says nothing");
@@ -74,6 +114,11 @@ impl Asked {
                     let value = distance(value).ok_or_else(bad)?;
                     asked.meshes.push((glob(pattern).ok_or_else(bad)?, value));
                 }
+                "shell" => asked.clips.shell = Some(positive(value).ok_or_else(bad)?),
+                "joint-tolerance" => asked.clips.tolerances.push(joint(value).ok_or_else(bad)?),
+                "joint-shell" => asked.clips.shells.push(joint(value).ok_or_else(bad)?),
+                "joint-pinned" => asked.clips.pinned.push(glob(value).ok_or_else(bad)?),
+                "curve-local" => asked.clips.local = Some(local(value).ok_or_else(bad)?),
                 _ => {}
             }
         }
@@ -106,6 +151,29 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
             .filter(|&slash| slash > 0)
             .map(|slash| &p[..slash])
     })
+}
+
+/// A value and a glob.
+fn joint(text: &str) -> Option<(GlobMatcher, f64)> {
+    let (value, pattern) = text.split_once(' ')?;
+    Some((glob(pattern)?, positive(value)?))
+}
+
+/// Three tolerances, "-" for the general one, and how they go up the hierarchy.
+fn local(text: &str) -> Option<([Option<f64>; 3], bool)> {
+    let mut words = text.split(' ');
+    let mut parts = [None; 3];
+    for part in &mut parts {
+        *part = match words.next()? {
+            "-" => None,
+            value => Some(positive(value)?),
+        };
+    }
+    match (words.next()?, words.next()) {
+        ("adaptive", None) => Some((parts, true)),
+        ("alike", None) => Some((parts, false)),
+        _ => None,
+    }
 }
 
 fn positive(text: &str) -> Option<f64> {
@@ -154,6 +222,21 @@ mod tests {
         assert!(asked.selects("/a/x") && asked.selects("/a/x/deep"));
         assert!(!asked.selects("/a/b") && !asked.selects("/a/b/c") && !asked.selects("/q"));
         assert_eq!(asked.smooth_angle, Some(30.0));
+        let asked = Asked::parse(
+            "tolerance = 0.1\nshell = 2\njoint-tolerance = 0.5 *Hand*\njoint-tolerance = 0.25 hips/arm/**\njoint-shell = 1 Toe\n\
+             joint-pinned = *Foot\ncurve-local = 0.1 - 0.3 adaptive\n",
+        )
+        .unwrap();
+        let clips = &asked.clips;
+        assert_eq!(clips.tolerance("LeftHand", "hips/arm/LeftHand"), Some(0.25));
+        assert_eq!(clips.tolerance("LeftHand", "hips/LeftHand"), Some(0.5));
+        assert_eq!(clips.tolerance("Toe", "Toe"), None);
+        assert_eq!(
+            (clips.shell("Toe", "Toe"), clips.shell),
+            (Some(1.0), Some(2.0))
+        );
+        assert!(clips.pinned("LeftFoot", "hips/LeftFoot") && !clips.pinned("Toe", "Toe"));
+        assert_eq!(clips.local, Some(([Some(0.1), None, Some(0.3)], true)));
     }
 
     #[test]
@@ -164,6 +247,10 @@ mod tests {
             "tolerance = nan",
             "tolerance = 1\nrange = 3",
             "tolerance = 1\ncolour-bits = 40",
+            "tolerance = 1\nshell = 0",
+            "tolerance = 1\njoint-shell = 3",
+            "tolerance = 1\ncurve-local = 1 2 alike",
+            "tolerance = 1\ncurve-local = 1 2 - up",
             "tolerance",
         ] {
             assert!(Asked::parse(text).is_err(), "{text}");

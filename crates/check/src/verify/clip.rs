@@ -1,16 +1,18 @@
 //! Clips against their source, in the metric of ACL: object space, three points at the shell distance of every joint, the largest distance; at
 //! every sample, and, for the report, half-way between samples.
 
-use super::asked::Tolerance;
-use super::report::{ClipReport, Failures};
+use super::asked::{Asked, Tolerance};
+use super::local::Local;
+use super::report::{ClipReport, Failures, beyond};
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Qvv, Scene, Unit};
 use rayon::prelude::*;
 
-/// Usual tolerance, in metres.
+/// Usual tolerance and shell distance, in metres.
 const TOLERANCE: f64 = 0.000_1;
+const SHELL: f64 = 0.03;
 /// Turns between two samples from which on there is no telling what lies between, in radians.
 const AMBIGUOUS: f64 = 1.5;
 
@@ -18,7 +20,7 @@ const AMBIGUOUS: f64 = 1.5;
 pub(super) fn verify(
     scene: &Scene,
     reel: &Reel,
-    asked: Tolerance,
+    asked: &Asked,
     failures: &mut Failures,
 ) -> Vec<ClipReport> {
     let clips = match reel.clips() {
@@ -28,12 +30,14 @@ pub(super) fn verify(
             return Vec::new();
         }
     };
-    if clips.len() != scene.clips.len() {
+    let selected = |clip: &&meshreel_scene::Clip| asked.selects(&format!("/{}", clip.name));
+    let sources: Vec<&meshreel_scene::Clip> = scene.clips.iter().filter(selected).collect();
+    if clips.len() != sources.len() {
         failures.add("", None, || {
             format!(
-                "{} clips in the file, {} in the source",
+                "{} clips in the file, {} follow from the source and what was asked for",
                 clips.len(),
-                scene.clips.len()
+                sources.len()
             )
         });
     }
@@ -43,12 +47,27 @@ pub(super) fn verify(
         (4, _) | (0, Some(Unit::Inch)) => 0.0254,
         _ => 0.01,
     };
-    let asked = match asked {
-        Tolerance::Absolute(t) => t,
-        Tolerance::Relative(_) => TOLERANCE / unit,
+    let wanted = Wanted {
+        tolerance: match asked.tolerance {
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(_) => TOLERANCE / unit,
+        },
+        shell: asked.clips.shell.unwrap_or(SHELL / unit),
+        asked,
     };
-    let found: Vec<(ClipReport, Vec<String>)> = (scene.clips.par_iter().zip(&clips))
-        .map(|(source, clip)| compare(scene, source, clip, asked))
+    let found: Vec<(ClipReport, Vec<String>)> = (sources.par_iter().zip(&clips))
+        .map(
+            |(source, clip)| match source.portion(asked.frames.fps, asked.frames.range) {
+                Ok(source) => compare(scene, &source, clip, &wanted),
+                Err(error) => {
+                    let report = ClipReport {
+                        name: source.name.clone(),
+                        ..ClipReport::default()
+                    };
+                    (report, vec![error.to_string()])
+                }
+            },
+        )
         .collect();
     found
         .into_iter()
@@ -61,17 +80,26 @@ pub(super) fn verify(
         .collect()
 }
 
+/// What all clips were asked to be.
+struct Wanted<'a> {
+    tolerance: f64,
+    shell: f64,
+    asked: &'a Asked,
+}
+
 fn compare(
     scene: &Scene,
     source: &meshreel_scene::Clip,
     clip: &Clip,
-    asked: f64,
+    wanted: &Wanted<'_>,
 ) -> (ClipReport, Vec<String>) {
     let mut broken = Vec::new();
+    let asked = wanted.tolerance;
     let mut report = ClipReport {
         name: source.name.clone(),
         joints: source.tracks.len(),
         samples: source.samples,
+        codec: clip.record().codec.name(),
         tolerance: asked,
         ..ClipReport::default()
     };
@@ -90,43 +118,59 @@ fn compare(
         broken.push("other joints, samples or times than the source has".into());
         return (report, broken);
     }
-    let parents: Vec<Option<usize>> = skeleton.joints.iter().map(|j| j.parent).collect();
-    let shell: Vec<f64> = (skeleton.joints.iter().zip(&own.shell))
-        .map(|(j, s)| j.shell.unwrap_or(f64::from(*s)))
+    let clips = &wanted.asked.clips;
+    if clip.record().local != clips.local.is_some() {
+        broken.push("the file keeps another rule than the one that was asked for".into());
+        return (report, broken);
+    }
+    let paths: Vec<String> = (0..skeleton.joints.len())
+        .map(|j| skeleton.path(j))
         .collect();
+    let joints = || skeleton.joints.iter().zip(&paths);
+    let shells: Vec<f64> = joints()
+        .map(|(j, path)| {
+            clips
+                .shell(&j.name, path)
+                .or(j.shell)
+                .unwrap_or(wanted.shell)
+        })
+        .collect();
+    let tolerances: Vec<Option<f64>> = joints()
+        .map(|(j, path)| clips.tolerance(&j.name, path))
+        .collect();
+    report.joint_tolerances = tolerances.iter().flatten().count();
+    let mut metric = Metric::new(skeleton, shells);
+    let mut local = clips.local.map(|(parts, adaptive)| {
+        let pinned = joints().map(|(j, path)| clips.pinned(&j.name, path));
+        Local::new(
+            source,
+            &metric,
+            parts.map(|t| t.unwrap_or(asked)),
+            adaptive,
+            pinned.collect(),
+        )
+    });
     let mut cursor = ClipCursor::new(clip);
-    let mut pose = vec![Transform::IDENTITY; parents.len()];
-    let (mut local, mut wanted, mut got) = (Vec::new(), Vec::new(), Vec::new());
-    let mut extent: f64 = 0.0;
-    let mut measure = |local: &[Qvv], pose: &[Transform]| -> f64 {
-        object_space(&parents, local.iter().copied(), &mut wanted);
-        object_space(&parents, pose.iter().map(widen), &mut got);
-        let mut worst = 0.0;
-        for ((a, b), s) in wanted.iter().zip(&got).zip(&shell) {
-            extent = extent.max(a.translation.abs().max_element());
-            for axis in DVec3::AXES {
-                let error = a
-                    .transform_point3(axis * *s)
-                    .distance(b.transform_point3(axis * *s));
-                // A NaN is an error, too.
-                worst = if error <= worst { worst } else { error };
-            }
-        }
-        worst
-    };
+    let mut pose = vec![Transform::IDENTITY; paths.len()];
+    let mut truth = Vec::new();
     for i in 0..source.samples {
         if let Err(error) = clip.sample_at(&mut cursor, i, &mut pose) {
             broken.push(error.to_string());
             return (report, broken);
         }
-        source.pose(i, &mut local);
-        let error = measure(&local, &pose);
-        report.max_error = if error <= report.max_error {
-            report.max_error
-        } else {
-            error
-        };
+        source.pose(i, &mut truth);
+        metric.measure(&truth, &pose);
+        if let Some(local) = &mut local {
+            local.measure(&truth, &pose, &metric);
+        }
     }
+    // What f32 can hold of the largest coordinate is all that can be promised.
+    let least = metric.extent * 4.0 / f64::from(1u32 << 24);
+    report.tolerance = asked.max(least);
+    let limits: Vec<f64> = (tolerances.iter())
+        .map(|own| own.unwrap_or(asked).max(least))
+        .collect();
+    (report.max_error, report.worst) = metric.taken(&limits);
     for i in 1..source.samples {
         let turns = source.tracks.iter().any(|t| {
             let d = t.rotation.at(i - 1).inverse() * t.rotation.at(i);
@@ -147,31 +191,110 @@ fn compare(
             )
             .is_ok()
         {
-            source.middle(i - 1, &mut local);
-            report.mid_error = report.mid_error.max(measure(&local, &pose));
+            source.middle(i - 1, &mut truth);
+            metric.measure(&truth, &pose);
         }
     }
-    // What f32 can hold of the largest coordinate is all that can be promised.
-    report.tolerance = asked.max(extent * 4.0 / f64::from(1u32 << 24));
-    report.ok = report.max_error <= report.tolerance;
-    if clip.record().tolerance > report.tolerance * (1.0 + 1e-9) {
-        broken.push(format!(
-            "the file promises {:e} only, {:e} follows from what was asked for",
-            clip.record().tolerance,
-            report.tolerance
-        ));
-        report.ok = false;
+    (report.mid_error, report.mid_worst) = metric.taken(&limits);
+    if let Some(local) = local {
+        report.tolerance = asked;
+        report.worst = local.worst;
+        report.local = Some(local.errors);
+        report.ok = local.worst <= 1.0;
+        if !report.ok {
+            broken.push(local.what(skeleton));
+        }
+        return (report, broken);
     }
-    if report.max_error > report.tolerance || report.max_error.is_nan() {
-        broken.push(format!(
-            "an error of {:e}, {:e} allowed",
-            report.max_error, report.tolerance
-        ));
+    report.ok = report.worst <= 1.0;
+    let own = own.tolerance.iter().copied().chain(std::iter::repeat(0.0));
+    let promised = own.map(|t| {
+        if t > 0.0 {
+            t.max(least)
+        } else {
+            clip.record().tolerance
+        }
+    });
+    for ((promised, limit), joint) in promised.zip(&limits).zip(&skeleton.joints) {
+        if promised > limit * (1.0 + 1e-9) {
+            broken.push(format!(
+                "joint {}: the file promises {promised:e} only, {limit:e} follows from what was asked for",
+                joint.name
+            ));
+            report.ok = false;
+            break;
+        }
+    }
+    if report.worst > 1.0 || report.worst.is_nan() {
+        broken.push(match report.joint_tolerances {
+            0 => format!(
+                "an error of {:e}, {:e} allowed",
+                report.max_error, report.tolerance
+            ),
+            _ => format!("an error of {} times its joint's tolerance", report.worst),
+        });
     }
     (report, broken)
 }
 
-fn widen(t: &Transform) -> Qvv {
+/// Poses in object space, source and decoded, and the largest error of each joint so far.
+pub(super) struct Metric {
+    pub parents: Vec<Option<usize>>,
+    pub shells: Vec<f64>,
+    /// Largest coordinate of any origin of the source.
+    extent: f64,
+    pub truth: Vec<DAffine3>,
+    pub decoded: Vec<DAffine3>,
+    worst: Vec<f64>,
+}
+
+impl Metric {
+    fn new(skeleton: &meshreel_scene::Skeleton, shells: Vec<f64>) -> Metric {
+        Metric {
+            parents: skeleton.joints.iter().map(|j| j.parent).collect(),
+            worst: vec![0.0; shells.len()],
+            shells,
+            extent: 0.0,
+            truth: Vec::new(),
+            decoded: Vec::new(),
+        }
+    }
+
+    fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
+        object_space(&self.parents, local.iter().copied(), &mut self.truth);
+        object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
+        let joints = self.truth.iter().zip(&self.decoded).zip(&self.shells);
+        for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
+            self.extent = self.extent.max(a.translation.abs().max_element());
+            for axis in DVec3::AXES {
+                let error = a
+                    .transform_point3(axis * *shell)
+                    .distance(b.transform_point3(axis * *shell));
+                if beyond(error, *worst) {
+                    *worst = error;
+                }
+            }
+        }
+    }
+
+    /// The largest error, and the largest as a part of its joint's limit; both start anew.
+    fn taken(&mut self, limits: &[f64]) -> (f64, f64) {
+        let larger = |most: f64, v: f64| if beyond(v, most) { v } else { most };
+        let parts = self
+            .worst
+            .iter()
+            .zip(limits)
+            .map(|(error, limit)| error / limit);
+        let found = (
+            self.worst.iter().copied().fold(0.0, larger),
+            parts.fold(0.0, larger),
+        );
+        self.worst.fill(0.0);
+        found
+    }
+}
+
+pub(super) fn widen(t: &Transform) -> Qvv {
     Qvv {
         rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
         translation: DVec3::from_array(t.translation.map(f64::from)),

@@ -81,10 +81,20 @@ pub struct ClipReport {
     pub samples: usize,
     /// Largest distance allowed, in the file's unit.
     pub tolerance: f64,
+    /// Which codec it is kept in.
+    pub codec: &'static str,
     /// Largest distance of any of the metric's points at any sample.
     pub max_error: f64,
-    /// The same half-way between samples.
+    /// The largest error as a part of the tolerance of its joint (local rule: of its sub-track).
+    pub worst: f64,
+    /// Joints with a tolerance of their own.
+    pub joint_tolerances: usize,
+    /// Local rule: the largest error of any rotation, translation and scale by itself, as lengths. Then nothing is promised of `max_error`.
+    pub local: Option<[f64; 3]>,
+    /// The largest distance half-way between samples.
     pub mid_error: f64,
+    /// The same as a part of the joint's tolerance.
+    pub mid_worst: f64,
     /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of `mid_error`.
     pub ambiguous_pairs: usize,
     /// Nothing failed here.

@@ -232,6 +232,8 @@ pub struct Header {
     pub spread: u8,
     /// log2 of the intervals of a segment, 1 … 7.
     pub log: u8,
+    /// Per joint, −32 … 31: steps are 2^(fine/2) times as fine. Empty where none differs.
+    pub fine: Vec<i8>,
     /// Per joint.
     pub rotations: Vec<Rotation>,
     /// Per joint.

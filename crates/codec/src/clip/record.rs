@@ -13,9 +13,10 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `parent` | varint, 0 = none, else joint + 1 |
-//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity |
+//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity · bit 1: `tolerance` is there |
 //! | … | 12 or 40 | `rest` | translation, or the whole transform |
 //! | … | 4 | `shell` | f32, distance of the error metric's points |
+//! | … | 0 or 8 | `tolerance` | f64, asked for this joint instead of the clip's |
 //! | … | list | `ends` | 3 × f32 each: ends of the chain that are no joints |
 //!
 //! A clip:
@@ -24,9 +25,10 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
+//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve · bit 2: `tolerance` is that of each sub-track by itself · others 0 |
 //! | … | 8 | `asked` | f64, tolerance that was asked for |
 //! | … | 8 | `tolerance` | f64, tolerance that is promised |
-//! | … | rest | `stored` | the stored form |
+//! | … | rest | `stored` | the stored form, or curves |
 
 use super::{MAX_JOINTS, NONE, Skeleton};
 use crate::Corrupt;
@@ -46,6 +48,8 @@ pub struct SkeletonRecord {
     pub rest: Vec<Transform>,
     /// Shell distances.
     pub shell: Vec<f32>,
+    /// Tolerances that were asked for single joints; 0 for the clip's. May be shorter.
+    pub tolerance: Vec<f64>,
     /// Ends of chains.
     pub ends: Vec<Vec<[f32; 3]>>,
 }
@@ -61,6 +65,27 @@ impl SkeletonRecord {
     }
 }
 
+/// How a clip is kept. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Codec {
+    /// Uniform samples: the stored form, [`super::stored`].
+    #[default]
+    Sampled = 0,
+    /// Keys and splines: [`super::curve`].
+    Curve = 1,
+}
+
+impl Codec {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Codec::Sampled => "sampled",
+            Codec::Curve => "curve",
+        }
+    }
+}
+
 /// What a clip's chunk says before the stored form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipRecord {
@@ -68,6 +93,10 @@ pub struct ClipRecord {
     pub name: String,
     /// Number among the file's skeletons.
     pub skeleton: u32,
+    /// What the bytes behind the record are.
+    pub codec: Codec,
+    /// The tolerance is that of each sub-track by itself: nothing is promised in object space.
+    pub local: bool,
     /// Tolerance that was asked for.
     pub asked: f64,
     /// Tolerance that is promised: larger where f32 cannot hold what was asked for.
@@ -89,7 +118,8 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
         put_varint(if parent == NONE { 0 } else { parent + 1 }, out);
         let rest = &skeleton.rest[j];
         let turned = rest.rotation != Transform::IDENTITY.rotation || rest.scale != [1.0; 3];
-        out.push(u8::from(turned));
+        let tolerance = skeleton.tolerance.get(j).copied().unwrap_or(0.0);
+        out.push(u8::from(turned) | u8::from(tolerance > 0.0) << 1);
         if turned {
             put_floats(&rest.rotation, out);
         }
@@ -98,6 +128,9 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
             put_floats(&rest.scale, out);
         }
         put_floats(&[skeleton.shell[j]], out);
+        if tolerance > 0.0 {
+            out.extend_from_slice(&tolerance.to_le_bytes());
+        }
         put_varint(skeleton.ends[j].len() as u32, out);
         for end in &skeleton.ends[j] {
             put_floats(end, out);
@@ -137,11 +170,11 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
         skeleton.names.push(text(&mut cursor)?);
         skeleton.parents.push(cursor.varint()?.wrapping_sub(1));
         let mut rest = Transform::IDENTITY;
-        let turned = match cursor.u8()? {
-            0 => false,
-            1 => true,
-            _ => return Err(Corrupt("unknown flags of a joint")),
-        };
+        let flags = cursor.u8()?;
+        if flags > 3 {
+            return Err(Corrupt("unknown flags of a joint"));
+        }
+        let turned = flags & 1 != 0;
         if turned {
             rest.rotation = floats(&mut cursor)?;
         }
@@ -152,6 +185,10 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
         skeleton.rest.push(rest);
         let [shell] = floats(&mut cursor)?;
         skeleton.shell.push(shell);
+        skeleton.tolerance.push(match flags & 2 {
+            0 => 0.0,
+            _ => f64::from_le_bytes(cursor.array()?),
+        });
         let ends = cursor.varint()? as usize;
         if ends > cursor.left() / 12 {
             return Err(Corrupt("ends of a joint end early"));
@@ -162,6 +199,10 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
     if cursor.left() > 0 {
         return Err(Corrupt("bytes behind the end of a skeleton"));
     }
+    let sane = |t: &f64| *t == 0.0 || (*t > 1e-30 && *t < 1e18);
+    if !skeleton.tolerance.iter().all(sane) {
+        return Err(Corrupt("a joint's tolerance that is none"));
+    }
     skeleton.skeleton().check()?;
     Ok(skeleton)
 }
@@ -170,6 +211,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
 pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     put_sized(clip.name.as_bytes(), out);
     put_varint(clip.skeleton, out);
+    out.push(clip.codec as u8 | u8::from(clip.local) << 2);
     out.extend_from_slice(&clip.asked.to_le_bytes());
     out.extend_from_slice(&clip.tolerance.to_le_bytes());
     out.extend_from_slice(stored);
@@ -178,12 +220,23 @@ pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
 /// What a clip's chunk says, and its stored form.
 pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     let mut cursor = Cursor::new(bytes);
+    let (name, skeleton) = (text(&mut cursor)?, cursor.varint()?);
+    let flags = cursor.u8()?;
     let clip = ClipRecord {
-        name: text(&mut cursor)?,
-        skeleton: cursor.varint()?,
+        name,
+        skeleton,
+        codec: match flags & 3 {
+            0 => Codec::Sampled,
+            1 => Codec::Curve,
+            _ => return Err(Corrupt("unknown codec of a clip")),
+        },
+        local: flags & 4 != 0,
         asked: f64::from_le_bytes(cursor.array()?),
         tolerance: f64::from_le_bytes(cursor.array()?),
     };
+    if flags > 7 {
+        return Err(Corrupt("unknown flags of a clip"));
+    }
     if !(clip.asked > 0.0
         && clip.asked.is_finite()
         && clip.tolerance.is_finite()
@@ -209,6 +262,7 @@ mod tests {
             parents: vec![NONE, 0],
             rest: vec![Transform::IDENTITY, turned],
             shell: vec![3.0, 1.5],
+            tolerance: vec![0.0, 0.25],
             ends: vec![vec![], vec![[0.0, 1.0, 2.0]]],
         }
     }
@@ -229,6 +283,8 @@ mod tests {
         let clip = ClipRecord {
             name: "walk".into(),
             skeleton: 0,
+            codec: Codec::Curve,
+            local: true,
             asked: 0.01,
             tolerance: 0.02,
         };
@@ -237,6 +293,11 @@ mod tests {
         assert_eq!(decode_clip(&bytes), Ok((clip, &b"abc"[..])));
         for end in 0..bytes.len() - 3 {
             assert!(decode_clip(&bytes[..end]).is_err());
+        }
+        // Codecs and flags that there are not yet.
+        for flags in [2, 3, 8, 0x81] {
+            bytes[6] = flags;
+            assert!(decode_clip(&bytes).is_err(), "{flags}");
         }
     }
 
@@ -253,6 +314,7 @@ mod tests {
         refused(|s| s.parents[0] = 1);
         refused(|s| s.shell[0] = 0.0);
         refused(|s| s.shell[1] = f32::NAN);
+        refused(|s| s.tolerance[1] = f64::INFINITY);
         refused(|s| s.rest[1].rotation = [0.0; 4]);
         refused(|s| s.rest[1].translation[0] = f32::INFINITY);
     }

@@ -4,7 +4,7 @@
 //! parts of quaternions and axes 21 bits each in two's complement.
 //!
 //! ```text
-//! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
+//! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1) · 1 if joints differ in fineness, then per joint 6 (plus 32)
 //! per joint   rotation kind (0 default, 1 constant, 2 hinge, 3 two axes, 4 free), then largest 2 and 3 × 21, axes 2 × 21 each
 //!             translation kind (0 default, 1 constant, 2 animated), then 3 × 32; scale likewise
 //! per component   start 5, in the context of nothing else
@@ -21,6 +21,7 @@ struct Contexts {
     translation: [Chance; 4],
     scale: [Chance; 4],
     start: [Chance; 32],
+    fine: [Chance; 64],
     there: [Chance; SOURCES],
     weight: [Chance; 128],
     distance: [Chance; 32],
@@ -34,6 +35,7 @@ impl Contexts {
             translation: [even; 4],
             scale: [even; 4],
             start: [even; 32],
+            fine: [even; 64],
             there: [even; SOURCES],
             weight: [even; 128],
             distance: [even; 32],
@@ -180,6 +182,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
             base: f32::from_bits(self.bits.plain(32, given.base.to_bits())),
             spread: self.bits.plain(4, u32::from(given.spread)) as u8,
             log: self.bits.plain(3, u32::from(given.log.wrapping_sub(1)) & 7) as u8 + 1,
+            fine: Vec::new(),
             rotations: Vec::with_capacity(joints),
             translations: Vec::with_capacity(joints),
             scales: Vec::with_capacity(joints),
@@ -191,6 +194,14 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
         if !(h.base > 1e-18 && h.base < 1e18) || u32::from(h.log) > super::schedule::MAX_LOG {
             return Err(Corrupt("steps or segments of a clip out of range"));
+        }
+        if self.bits.plain(1, u32::from(!given.fine.is_empty())) != 0 {
+            for j in 0..joints {
+                let fine = given.fine.get(j).copied().unwrap_or(0);
+                let code = (i32::from(fine) + 32) as u32;
+                let code = tree(&mut self.bits, &mut self.contexts.fine, 6, code);
+                h.fine.push((code as i32 - 32) as i8);
+            }
         }
         for j in 0..joints {
             let at = |v: &[Vector]| v.get(j).copied().unwrap_or(Vector::Default);
@@ -244,6 +255,7 @@ pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
         base: 0.0,
         spread: 0,
         log: 1,
+        fine: Vec::new(),
         rotations: Vec::new(),
         translations: Vec::new(),
         scales: Vec::new(),

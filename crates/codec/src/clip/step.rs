@@ -6,7 +6,7 @@
 //! A = Σ (|p|²I − ppᵀ)     axes = eigenvectors of A (free rotations), or what is stored (hinges)
 //! lever(b) = max(√⅔·shell, max |b × p|)          how far a turn about b moves something that no child can correct
 //! reach = max(shell, max over children of |offset| + reach(child))
-//! step = base / (lever^(1−η) · reach^η)          η in 16ths
+//! step = base · 2^(−fine/2) / (lever^(1−η) · reach^η)          η in 16ths
 //! ```
 //!
 //! All of it is f64 with square roots, no other function, in the order written: the same bits everywhere.
@@ -79,6 +79,16 @@ fn power(x: f64, sixteenths: u32) -> f64 {
     out
 }
 
+/// 2^(−n/2).
+fn half_octaves(n: i8) -> f64 {
+    let mut out = if n % 2 == 0 { 1.0 } else { 0.5f64.sqrt() };
+    let whole = i32::from(n).div_euclid(2);
+    for _ in 0..whole.abs() {
+        out *= if whole > 0 { 0.5 } else { 2.0 };
+    }
+    out
+}
+
 /// Steps of all joints. The header fits the skeleton.
 pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     let n = skeleton.parents.len();
@@ -142,6 +152,7 @@ pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
                 let far = points[j].iter().map(|p| length(cross(axis, *p)));
                 far.fold(least, f64::max)
             };
+            let base = base * half_octaves(header.fine.get(j).copied().unwrap_or(0));
             let step = |lever: f64| base / (power(lever, 16 - eta) * power(reach[j], eta));
             let mut axes = eigenvectors(metric);
             match &header.rotations[j] {
@@ -230,6 +241,10 @@ mod tests {
 
     #[test]
     fn powers() {
+        for n in -32..=31i8 {
+            let want = 2.0f64.powf(-f64::from(n) / 2.0);
+            assert!((half_octaves(n) / want - 1.0).abs() < 1e-12, "{n}");
+        }
         for n in 0..=16u32 {
             let want = 7.3f64.powf(f64::from(n) / 16.0);
             assert!((power(7.3, n) - want).abs() < 1e-12, "{n}");

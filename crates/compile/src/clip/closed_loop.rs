@@ -36,6 +36,8 @@ pub struct Loop<'a> {
     /// Per joint: A⁻¹ and the sum of lever points.
     aim: Vec<(DMat3, DVec3)>,
     still: Vec<Qvv>,
+    /// Per joint: how many times a square counts, as its steps are finer.
+    count: Vec<f64>,
 }
 
 /// The sample that is being coded.
@@ -61,7 +63,7 @@ pub struct Frame {
     pub bucket: Vec<Bucket>,
     pub words: Vec<i32>,
     pub object: Vec<Object>,
-    /// Square of the error per joint.
+    /// Square of the error per joint, as often as it counts.
     pub error: Vec<f64>,
     /// Per joint.
     pub lambda: Vec<f64>,
@@ -120,6 +122,9 @@ impl<'a> Loop<'a> {
             affected,
             aim,
             still: plan.still().iter().map(super::truth::widen).collect(),
+            count: (0..n)
+                .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
+                .collect(),
         }
     }
 
@@ -219,7 +224,8 @@ impl<'a> Loop<'a> {
             }
         }
         let object = parent.child(&local, self.truth.scaled);
-        frame.error[j] = object.distance(truth, f64::from(self.joints.shell[j]));
+        let weight = self.joints.weight(j);
+        frame.error[j] = object.distance(truth, f64::from(self.joints.shell[j])) * weight * weight;
         frame.object[j] = object;
     }
 
@@ -327,7 +333,7 @@ impl<'a> Loop<'a> {
                     Kind::Scale => steps.scale * steps.reach,
                     _ => steps.rotation[i] * steps.lever[i],
                 } / fine;
-                let weight = size * size / self.limit;
+                let weight = size * size / self.limit * self.count[group.joint];
                 let cost = |k: i32| {
                     let d = x - f64::from(k);
                     d * d * weight + lambda * f64::from(frame.bucket[c].cost(k))

@@ -22,6 +22,7 @@ pub struct Slack {
 /// Decides for all joints. `tolerance` in units of length.
 pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Kinds {
     let n = truth.joints;
+    let fine = joints.fine();
     let mut reach: Vec<f64> = joints.shell.iter().map(|s| f64::from(*s)).collect();
     for j in (0..n).rev() {
         let parent = joints.parents[j] as usize;
@@ -38,6 +39,8 @@ pub fn kinds(truth: &Truth, joints: &Joints, tolerance: f64, slack: Slack) -> Ki
         scales: Vec::with_capacity(n),
     };
     for j in 0..n {
+        // Of joints that are kept finer, less.
+        let tolerance = tolerance * 0.5f64.powf(fine.get(j).map_or(0.0, |f| f64::from(*f) / 2.0));
         let near = slack.constant * tolerance;
         let rest = &joints.rest[j];
         kinds.rotations.push(rotation(

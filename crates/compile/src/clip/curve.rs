@@ -47,6 +47,10 @@ pub struct CurveOptions {
     pub short: bool,
     /// Keys are only inserted (D05); otherwise they are moved off the samples by least squares and left out again where fewer hold.
     pub plain: bool,
+    /// Of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
+    pub tolerances: Vec<f64>,
+    /// Gives up where it takes more keys than this.
+    pub most: usize,
 }
 
 impl Default for CurveOptions {
@@ -58,6 +62,8 @@ impl Default for CurveOptions {
             knots: Knots::default(),
             short: false,
             plain: false,
+            tolerances: Vec::new(),
+            most: usize::MAX,
         }
     }
 }
@@ -75,10 +81,14 @@ pub struct CompressedCurves {
     pub keys: usize,
     /// Bytes of the animated sub-tracks with 16 for a rotation and 12 for a vector (D13).
     pub raw_bytes: usize,
-    /// Largest error in object space, decoded from `bytes`.
+    /// Guaranteed: what is promised, what was asked for unless f32 cannot hold it.
+    pub tolerance: f64,
+    /// Largest error in object space, decoded from `bytes`; of a joint with a tolerance of its own as a part of that, times `tolerance`.
     pub max_error: f64,
     /// Every sub-track keeps its tolerance; otherwise 16 (or 10) bits are too few somewhere.
     pub holds: bool,
+    /// Keys had become too many: nothing else says anything.
+    pub gave_up: bool,
 }
 
 /// Compresses `clip`, which must fit its skeleton and be finite.
@@ -97,12 +107,27 @@ pub fn compress_curves(
             ),
         });
     }
-    let joints = Joints::new(skeleton, options.shell);
+    let asked = super::ClipOptions {
+        tolerance: options.tolerance,
+        shell: options.shell,
+        ..super::ClipOptions::default()
+    };
+    super::check(skeleton, clip, &asked)?;
+    let mut joints = Joints::new(skeleton, options.shell);
     joints.skeleton().check().map_err(|e| Error::Unsupported {
         what: format!("skeleton {}: {}", skeleton.name, e.0),
     })?;
     let truth = Truth::new(skeleton, clip);
-    let tree = Tree::new(&truth, &joints);
+    let tolerance = match options.rule {
+        Rule::Guaranteed => options.tolerance.max(truth.least()),
+        Rule::Local { .. } => options.tolerance,
+    };
+    joints.weigh(&options.tolerances, tolerance, truth.least());
+    let options = &CurveOptions {
+        tolerance,
+        ..options.clone()
+    };
+    let tree = Tree::new(&truth, &joints, tolerance);
     // How the tolerance is shared along a chain: the best depends on the clip.
     let shares: &[f64] = match (&options.rule, options.plain) {
         (Rule::Guaranteed, false) => &[0.5, 1.0],
@@ -110,7 +135,11 @@ pub fn compress_curves(
     };
     let all = shares.iter().map(|&share| {
         let mut fitted = Fitted::new(clip, &joints, options, share);
-        (0..truth.joints).for_each(|j| fitted.joint(&truth, &tree, j));
+        for j in 0..truth.joints {
+            if fitted.keys.len() <= options.most {
+                fitted.joint(&truth, &tree, j);
+            }
+        }
         fitted
     });
     let best = all.min_by_key(|fitted| (!fitted.holds, fitted.keys.len()));
@@ -119,6 +148,19 @@ pub fn compress_curves(
             what: "no share of the tolerance".into(),
         });
     };
+    if fitted.keys.len() > options.most {
+        return Ok(CompressedCurves {
+            bytes: Vec::new(),
+            keys: fitted.keys.len(),
+            joints,
+            samples: 0,
+            raw_bytes: 0,
+            tolerance,
+            max_error: f64::INFINITY,
+            holds: false,
+            gave_up: true,
+        });
+    }
     let mut bytes = Vec::new();
     curve::encode(&fitted.head, &fitted.keys, &mut bytes);
     let max_error = measure(&bytes, &joints, &truth)?;
@@ -133,7 +175,9 @@ pub fn compress_curves(
         holds: fitted.holds && (options.rule != Rule::Guaranteed || max_error <= options.tolerance),
         bytes,
         joints,
+        tolerance,
         max_error,
+        gave_up: false,
     })
 }
 
@@ -164,16 +208,19 @@ struct Tree {
     levers: Vec<Vec<DVec3>>,
     /// Length of the longest of the bones to its children; without children the shell distance.
     bone: Vec<f64>,
+    /// Of itself and what it carries: tolerances, and how many joints from the root on share each; only those that may be the tightest.
+    shared: Vec<Vec<(f64, f64)>>,
 }
 
 impl Tree {
-    fn new(truth: &Truth, joints: &Joints) -> Tree {
+    fn new(truth: &Truth, joints: &Joints, tolerance: f64) -> Tree {
         let n = truth.joints;
         let mut tree = Tree {
             depth: vec![0; n],
             height: vec![0; n],
             levers: Vec::with_capacity(n),
             bone: vec![0.0; n],
+            shared: vec![Vec::new(); n],
         };
         for shell in &joints.shell {
             let shell = f64::from(*shell);
@@ -196,15 +243,30 @@ impl Tree {
             tree.bone[parent] = tree.bone[parent].max(far.length());
         }
         for j in (0..n).rev() {
+            let own = (tolerance / joints.weight(j), (tree.depth[j] + 1) as f64);
+            let mut shared = std::mem::take(&mut tree.shared[j]);
+            add(&mut shared, own);
             if let Some(parent) = skeleton.parent(j) {
                 tree.height[parent] = tree.height[parent].max(tree.height[j] + 1);
+                let above = &mut tree.shared[parent];
+                shared.iter().for_each(|one| add(above, *one));
             }
+            tree.shared[j] = shared;
             if tree.bone[j] <= 0.0 {
                 tree.bone[j] = f64::from(joints.shell[j]);
             }
         }
         tree
     }
+}
+
+/// Adds what is not looser than anything that is there already; drops what has become so.
+fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
+    if all.iter().any(|(t, c)| *t <= tolerance && *c >= count) {
+        return;
+    }
+    all.retain(|(t, c)| !(*t >= tolerance && *c <= count));
+    all.push((tolerance, count));
 }
 
 /// The joints so far.
@@ -340,9 +402,12 @@ impl<'a> Fitted<'a> {
             Rule::Guaranteed => {
                 // The rotation's is measured with the joint's origin as it is, so it holds that of the translation.
                 let above = (tree.depth[j] + 1) as f64;
-                let part = (above / (above + tree.height[j] as f64)).powf(self.share);
+                let shared = tree.shared[j].iter();
+                let own = shared
+                    .map(|(tolerance, count)| tolerance * (above / count).powf(self.share))
+                    .fold(f64::INFINITY, f64::min);
                 // The rounding of the player's own arithmetic.
-                let all = 0.999 * tolerance * part;
+                let all = 0.999 * own;
                 ([all, all * 0.5, all * 0.25], false)
             }
             Rule::Local {
@@ -351,7 +416,8 @@ impl<'a> Fitted<'a> {
                 pinned,
             } => {
                 let up = if *adaptive { tree.height[j] + 1 } else { 1 };
-                let margin = tolerance / up as f64;
+                // The rounding of the player's own arithmetic.
+                let margin = 0.999 * tolerance / up as f64;
                 (parts.map(|part| part * margin), pinned.contains(&j))
             }
         }
@@ -393,6 +459,8 @@ impl<'a> Fitted<'a> {
             knots: self.head.knots,
             stored: &stored,
             off,
+            // Half as many keys may be left after some are left out.
+            most: (self.options.most - self.keys.len()).saturating_mul(2),
         };
         let (keys, holds) = track.fit(self.options.plain);
         let decoded = track.decode(&keys);

@@ -34,6 +34,7 @@ fn plain_track(values: &[[f32; 4]], plain: bool) -> (Keys, bool) {
         knots: Knots::Centripetal,
         stored: &|v| v,
         off: &off,
+        most: usize::MAX,
     };
     track.fit(plain)
 }

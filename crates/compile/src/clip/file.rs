@@ -1,10 +1,14 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
-use super::{ClipOptions, CompressedClip, compress};
+pub use super::choice::Tried;
+use super::choice::{Chosen, choose, packed};
+use super::wanted::Wanted;
 use crate::encode::NOTHING;
-use crate::{Error, Options, Phase, Progress, Report, Tolerance};
+use crate::{Error, Options, Phase, Progress, Report};
 use meshreel_codec::block::{Compressor, Format};
-use meshreel_codec::clip::record::{ClipRecord, SkeletonRecord, encode_clip, encode_skeleton};
+use meshreel_codec::clip::record::{
+    ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton,
+};
 use meshreel_codec::record::Description;
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::{Remark, Scene, Unit};
@@ -16,10 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const DESCRIPTION: u16 = 1;
 const SKELETON: u16 = 7;
 const CLIP: u16 = 8;
-
-/// Usual tolerance and shell distance, in metres.
-const TOLERANCE: f64 = 0.000_1;
-const SHELL: f64 = 0.03;
 
 /// What became of one clip.
 #[derive(Clone, Debug, Default)]
@@ -36,45 +36,20 @@ pub struct ClipReport {
     pub bytes: u64,
     /// Promised, in the file's unit.
     pub tolerance: f64,
-    /// Largest error found, as decoded.
+    /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times `tolerance`.
     pub max_error: f64,
-    /// Rotation sub-tracks: default, constant, hinge, two axes, free.
+    /// Rotation sub-tracks: default, constant, hinge, two axes, free; of codec `sampled` alone.
     pub rotations: [usize; 5],
+    /// What it is kept in.
+    pub codec: Codec,
+    /// Each sub-track by itself is within the tolerance; nothing is promised in object space.
+    pub local: bool,
+    /// All codecs that were tried.
+    pub tried: Vec<Tried>,
 }
 
 /// A chunk before it is written: kind, size before compression, bytes.
 pub type Chunk = (u16, u32, Vec<u8>);
-
-/// Metres in a unit; a file without one is taken as centimetres.
-fn metres(unit: Option<Unit>) -> f64 {
-    match unit {
-        Some(Unit::Metre) => 1.0,
-        Some(Unit::Centimetre) | None => 0.01,
-        Some(Unit::Millimetre) => 0.001,
-        Some(Unit::Inch) => 0.0254,
-    }
-}
-
-/// The options of clips among those of a compile.
-fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> {
-    let unit = metres(options.unit.or(scene.unit));
-    let tolerance = match options.tolerance {
-        Tolerance::Absolute(t) => t,
-        // What stands there when nobody said anything.
-        Tolerance::Relative(1e-4) => TOLERANCE / unit,
-        Tolerance::Relative(_) => {
-            return Err(Error::misuse(
-                "a clip's --tolerance is a length (of any joint's error), not a percentage; for example --tolerance 0.01",
-            ));
-        }
-    };
-    Ok(ClipOptions {
-        tolerance,
-        shell: SHELL / unit,
-        effort: options.effort as u8,
-        restart: 7,
-    })
-}
 
 /// Compresses all clips of a scene: chunks in the order in which they are written, and what became of each.
 pub fn chunks(
@@ -83,34 +58,27 @@ pub fn chunks(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let clip_options = clip_options(scene, options)?;
-    for skeleton in &scene.skeletons {
-        let joints = skeleton.joints.len();
-        if joints == 0 {
-            return Err(Error::Unsupported {
-                what: format!("skeleton {} has no joints", skeleton.name),
-            });
-        }
-    }
+    let wanted = Wanted::new(scene, options, remarks)?;
+    let clip_options = &wanted.options;
     let done = AtomicU64::new(0);
-    let total = scene.clips.len() as u64;
-    let compressed: Vec<CompressedClip> = (scene.clips.par_iter())
+    let total = wanted.clips.len() as u64;
+    let compressed: Vec<Chosen> = (wanted.clips.par_iter())
         .map(|clip| {
-            let Some(skeleton) = scene.skeletons.get(clip.skeleton) else {
-                return Err(Error::misuse(format!("clip {} has no skeleton", clip.name)));
-            };
-            let compressed = compress(skeleton, clip, &clip_options)?;
+            let skeleton = &wanted.skeletons[clip.skeleton];
+            let compressed = choose(skeleton, clip, clip_options, options)?;
             progress.update(Phase::Encode, done.fetch_add(1, Relaxed) + 1, total);
             Ok(compressed)
         })
         .collect::<Result<_, Error>>()?;
     let mut chunks = Vec::new();
     let mut block = |kind: u16, raw: &[u8], format: Format| {
-        let mut bytes = Vec::new();
-        Compressor::new(format, options.effort).compress(raw, &mut bytes);
+        let bytes = packed(raw, format, options.effort);
+        let size = bytes.len();
         chunks.push((kind, raw.len() as u32, bytes));
+        size
     };
-    for skeleton in &scene.skeletons {
+    for wanted in &wanted.skeletons {
+        let skeleton = &wanted.skeleton;
         let joints = super::truth::Joints::new(skeleton, clip_options.shell);
         let record = SkeletonRecord {
             name: skeleton.name.clone(),
@@ -118,6 +86,7 @@ pub fn chunks(
             parents: joints.parents,
             rest: joints.rest,
             shell: joints.shell,
+            tolerance: wanted.tolerances.clone(),
             ends: (skeleton.joints.iter())
                 .map(|j| {
                     j.ends
@@ -132,7 +101,7 @@ pub fn chunks(
         block(SKELETON, &bytes, options.block);
     }
     let mut reports = Vec::new();
-    for (clip, compressed) in scene.clips.iter().zip(compressed) {
+    for (clip, compressed) in wanted.clips.iter().zip(compressed) {
         if compressed.tolerance > clip_options.tolerance {
             remarks.push(Remark::new(
                 &clip.name,
@@ -145,23 +114,34 @@ pub fn chunks(
         let record = ClipRecord {
             name: clip.name.clone(),
             skeleton: clip.skeleton as u32,
+            codec: compressed.codec,
+            local: compressed.local,
             asked: clip_options.tolerance,
             tolerance: compressed.tolerance,
         };
         let mut bytes = Vec::new();
         encode_clip(&record, &compressed.bytes, &mut bytes);
         crate::write::check_size("one clip", bytes.len())?;
-        // Entropy-coded already.
-        block(CLIP, &bytes, Format::Store);
+        let size = match compressed.codec {
+            // Entropy-coded already.
+            Codec::Sampled => {
+                block(CLIP, &bytes, Format::Store);
+                compressed.bytes.len()
+            }
+            Codec::Curve => block(CLIP, &bytes, options.block),
+        };
         reports.push(ClipReport {
             name: clip.name.clone(),
             joints: clip.tracks.len(),
             samples: clip.samples,
             raw_bytes: clip.raw_bytes(),
-            bytes: (compressed.bytes.len() + CHUNK_ENTRY_SIZE) as u64,
+            bytes: (size + CHUNK_ENTRY_SIZE) as u64,
             tolerance: compressed.tolerance,
             max_error: compressed.max_error,
             rotations: compressed.rotations,
+            codec: compressed.codec,
+            local: compressed.local,
+            tried: compressed.tried,
         });
     }
     Ok((chunks, reports))
@@ -217,18 +197,21 @@ pub fn write(
             flags: 0,
         })?
     };
-    let kinds = |r: [usize; 5]| {
-        let [default, constant, hinge, two, free] = r;
-        format!(
-            "rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free"
-        )
+    let kinds = |clip: &ClipReport| {
+        let [default, constant, hinge, two, free] = clip.rotations;
+        match clip.codec {
+            Codec::Sampled => format!(
+                "{}: sampled; rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free",
+                clip.name
+            ),
+            Codec::Curve => {
+                let keys = clip.tried.iter().find_map(|tried| tried.keys);
+                let [before, after] = keys.unwrap_or_default();
+                format!("{}: curve; {after} keys of {before} samples", clip.name)
+            }
+        }
     };
-    let passes = clips.iter().map(|c| {
-        (
-            "clip".to_string(),
-            format!("{}: {}", c.name, kinds(c.rotations)),
-        )
-    });
+    let passes = clips.iter().map(|c| ("clip".to_string(), kinds(c)));
     Ok(Report {
         file_bytes,
         raw_bytes,

@@ -19,6 +19,8 @@ pub struct Track<'a> {
     pub stored: &'a dyn Fn([f32; 4]) -> [f32; 4],
     /// How far a value is off at a sample; 1 is just allowed.
     pub off: &'a dyn Fn(usize, [f32; 4]) -> f64,
+    /// Gives up with more keys than this.
+    pub most: usize,
 }
 
 /// Sample and value.
@@ -45,7 +47,7 @@ impl Track<'_> {
     /// Keys, and whether they hold everywhere.
     pub fn fit(&self, plain: bool) -> (Keys, bool) {
         let mut keys = self.inserted();
-        if !plain {
+        if !plain && keys.len() <= self.most {
             for _ in 0..PASSES {
                 let before = keys.len();
                 self.leave_out(&mut keys);
@@ -126,7 +128,7 @@ impl Track<'_> {
                 false => best,
             });
             let (off, time) = errors[most];
-            if off <= 1.0 {
+            if off <= 1.0 || keys.len() > self.most {
                 return keys;
             }
             keys.insert(most + 1, self.key(time));

@@ -4,6 +4,7 @@
 //! and `search` (residuals) → the codec's `stored` form, which is decoded again and measured.
 
 mod axes;
+mod choice;
 mod closed_loop;
 mod compact;
 mod cross;
@@ -17,6 +18,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod truth;
+mod wanted;
 
 use crate::Error;
 use closed_loop::{Frame, Loop, Place};
@@ -102,15 +104,26 @@ pub fn compress(
     clip: &scene::Clip,
     options: &ClipOptions,
 ) -> Result<CompressedClip, Error> {
+    compress_each(skeleton, clip, options, &[])
+}
+
+/// The same with tolerances of single joints: one for each, 0 for the general one; or none at all. Errors of such a joint are given
+/// as parts of its tolerance, times the general one.
+pub fn compress_each(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    tolerances: &[f64],
+) -> Result<CompressedClip, Error> {
     check(skeleton, clip, options)?;
-    let joints = Joints::new(skeleton, options.shell);
+    let mut joints = Joints::new(skeleton, options.shell);
     joints.skeleton().check().map_err(|e| Error::Unsupported {
         what: format!("skeleton {}: {}", skeleton.name, e.0),
     })?;
     let truth = Truth::new(skeleton, clip);
-    // Four units in the last place of the largest coordinate: what f32 can hold.
-    let least = truth.extent() * 4.0 / f64::from(1u32 << 24);
+    let least = truth.least();
     let tolerance = options.tolerance.max(least);
+    joints.weigh(tolerances, tolerance, least);
     let work = Work::of(options.effort);
     let (c, spread) = tuning(tolerance / options.shell, work);
     // Where the usual choices cannot hold the tolerance, stricter ones are tried.
@@ -205,6 +218,7 @@ fn encode(
         base: base as f32,
         spread,
         log: options.restart.clamp(1, 7),
+        fine: joints.fine(),
         rotations: kinds.rotations,
         translations: kinds.translations,
         scales: kinds.scales,

@@ -71,6 +71,7 @@ fn encode(
         base: tolerance as f32,
         spread: 5,
         log: 7,
+        fine: joints.fine(),
         rotations: kinds.rotations,
         translations: kinds.translations,
         scales: kinds.scales,

@@ -45,6 +45,9 @@ impl Object {
     }
 }
 
+/// Part of a joint's error that its parent answers for.
+const DOWN: f64 = 0.7;
+
 /// A skeleton's arrays, as the codec wants them.
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
@@ -54,10 +57,12 @@ pub struct Joints {
     pub rest: Vec<Transform>,
     /// Shell distances.
     pub shell: Vec<f32>,
+    /// The tolerance over each joint's own: an error counts so many times. Empty where all are 1.
+    pub weight: Vec<f64>,
 }
 
 impl Joints {
-    /// Rest poses are rounded to f32; joints without a shell distance get `shell`.
+    /// Rest poses are rounded to f32; joints without a shell distance get `shell`. All weigh alike.
     pub fn new(skeleton: &scene::Skeleton, shell: f64) -> Joints {
         let joints = &skeleton.joints;
         Joints {
@@ -70,7 +75,38 @@ impl Joints {
                 .iter()
                 .map(|j| j.shell.unwrap_or(shell) as f32)
                 .collect(),
+            weight: Vec::new(),
         }
+    }
+
+    /// Gives joints tolerances of their own, 0 for the general one; `least` is what f32 can hold.
+    pub fn weigh(&mut self, own: &[f64], tolerance: f64, least: f64) {
+        if own.iter().any(|t| *t > 0.0) {
+            let weight = |t: &f64| match *t > 0.0 {
+                true => tolerance / t.max(least),
+                false => 1.0,
+            };
+            self.weight = own.iter().map(weight).collect();
+        }
+    }
+
+    /// How many times an error of a joint counts.
+    pub fn weight(&self, j: usize) -> f64 {
+        self.weight.get(j).copied().unwrap_or(1.0)
+    }
+
+    /// How much finer than usual steps of each joint are, in half octaves: as its own tolerance asks for, and nearly so
+    /// of all above it, whose errors it takes part in.
+    pub fn fine(&self) -> Vec<i8> {
+        let mut weight = self.weight.clone();
+        for j in (0..weight.len()).rev() {
+            let parent = self.parents[j] as usize;
+            if parent < j {
+                weight[parent] = weight[parent].max(weight[j] * DOWN);
+            }
+        }
+        let steps = |w: &f64| (2.0 * w.log2()).round().clamp(-32.0, 31.0) as i8;
+        weight.iter().map(steps).collect()
     }
 
     /// Borrowed.
@@ -151,7 +187,7 @@ impl Truth {
         &self.object[sample * self.joints + joint]
     }
 
-    /// Square of the largest error of a decoded pose of a sample; NaN if anything of it is. `object` is room for one per joint.
+    /// Square of the largest error of a decoded pose of a sample, each joint's as often as it counts; NaN if anything of it is. `object` is room for one per joint.
     pub fn error(
         &self,
         sample: usize,
@@ -165,9 +201,15 @@ impl Truth {
             let parent = skeleton.parent(j).map_or(Object::IDENTITY, |p| object[p]);
             object[j] = parent.child(&widen(local), self.scaled);
             let shell = f64::from(joints.shell[j]);
-            worst = worse(worst, object[j].distance(self.object(sample, j), shell));
+            let square = object[j].distance(self.object(sample, j), shell);
+            worst = worse(worst, square * joints.weight(j) * joints.weight(j));
         }
         worst
+    }
+
+    /// The smallest tolerance that f32 can hold: four units in the last place of the largest coordinate.
+    pub fn least(&self) -> f64 {
+        self.extent() * 4.0 / f64::from(1u32 << 24)
     }
 
     /// Largest coordinate of any origin.

@@ -1,7 +1,7 @@
-//! Clips at run time: poses at any time, from the stored form.
+//! Clips at run time: poses at any time, from the stored form or from curves.
 //!
-//! [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was decoded last, so forward playback decodes each once,
-//! and after the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them up.
+//! [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was decoded last (of curves the last keys of each
+//! sub-track), so forward playback decodes each once, and after the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them up.
 //!
 //! ```no_run
 //! use meshreel::clip::{ClipCursor, Repeats, Rounding};
@@ -27,7 +27,8 @@ use crate::open::kind;
 use crate::{Error, Reel};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-pub use meshreel_codec::clip::record::{ClipRecord, SkeletonRecord};
+use meshreel_codec::clip::curve::{Curves, Playhead};
+pub use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
 use meshreel_codec::clip::record::{decode_clip, decode_skeleton};
 use meshreel_codec::clip::stored::{Scratch, Stored};
 use meshreel_codec::transform::Transform;
@@ -66,8 +67,15 @@ struct Shared {
     path: PathBuf,
     record: ClipRecord,
     skeleton: Arc<SkeletonRecord>,
-    stored: Stored,
+    form: Form,
     bytes: usize,
+    file_bytes: usize,
+}
+
+/// What the bytes of a clip are.
+enum Form {
+    Sampled(Stored),
+    Curve(Curves),
 }
 
 impl std::fmt::Debug for Clip {
@@ -106,7 +114,8 @@ impl Reel {
         self.chunks_of(kind::CLIP)
             .map(|chunk| {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
-                Clip::open(self.path(), &bytes, &skeletons)
+                let packed = self.chunks()[chunk as usize].size;
+                Clip::open(self.path(), &bytes, packed as usize, &skeletons)
                     .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect()
@@ -119,20 +128,30 @@ impl Reel {
 }
 
 impl Clip {
-    /// From the bytes of a clip chunk.
-    fn open(path: &Path, bytes: &[u8], skeletons: &[Arc<SkeletonRecord>]) -> Result<Clip, Corrupt> {
+    /// From the bytes of a clip chunk, which takes so many in the file.
+    fn open(
+        path: &Path,
+        bytes: &[u8],
+        packed: usize,
+        skeletons: &[Arc<SkeletonRecord>],
+    ) -> Result<Clip, Corrupt> {
+        let all = bytes.len();
         let (record, bytes) = decode_clip(bytes)?;
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(Corrupt("a clip of a skeleton that is not there"));
         };
-        let stored = Stored::open(&skeleton.skeleton(), bytes)?;
+        let form = match record.codec {
+            Codec::Sampled => Form::Sampled(Stored::open(&skeleton.skeleton(), bytes)?),
+            Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
+        };
         Ok(Clip {
             shared: Arc::new(Shared {
                 path: path.into(),
                 record,
                 skeleton: skeleton.clone(),
-                stored,
+                form,
                 bytes: bytes.len(),
+                file_bytes: (packed + bytes.len()).saturating_sub(all),
             }),
         })
     }
@@ -155,27 +174,50 @@ impl Clip {
     }
     /// Number of samples, at least 1.
     pub fn samples(&self) -> usize {
-        self.shared.stored.plan.header.samples as usize
+        self.timing().0 as usize
     }
     /// Samples per second.
     pub fn fps(&self) -> f64 {
-        self.shared.stored.plan.header.fps
+        self.timing().1
     }
     /// Time of sample 0 in seconds; times of [`Clip::sample`] count from it.
     pub fn start(&self) -> f64 {
-        self.shared.stored.plan.header.start
+        self.timing().2
     }
     /// Seconds from first to last sample.
     pub fn duration(&self) -> f64 {
         (self.samples() - 1) as f64 / self.fps()
     }
-    /// Bytes of the stored form.
+    fn timing(&self) -> (u32, f64, f64) {
+        match &self.shared.form {
+            Form::Sampled(stored) => {
+                let header = &stored.plan.header;
+                (header.samples, header.fps, header.start)
+            }
+            Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
+        }
+    }
+    /// Bytes of the stored form, or of the curves.
     pub fn stored_bytes(&self) -> usize {
         self.shared.bytes
     }
-    /// Side information and residuals, for tools that print what is in a clip.
-    pub fn stored(&self) -> &Stored {
-        &self.shared.stored
+    /// The same as it is in the file, where its chunk may be compressed.
+    pub fn file_bytes(&self) -> usize {
+        self.shared.file_bytes
+    }
+    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip.
+    pub fn stored(&self) -> Option<&Stored> {
+        match &self.shared.form {
+            Form::Sampled(stored) => Some(stored),
+            Form::Curve(_) => None,
+        }
+    }
+    /// The keys of codec `curve`.
+    pub fn curves(&self) -> Option<&Curves> {
+        match &self.shared.form {
+            Form::Sampled(_) => None,
+            Form::Curve(curves) => Some(curves),
+        }
     }
 
     /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates nothing.
@@ -192,8 +234,9 @@ impl Clip {
             return self.sample_at(cursor, left, pose);
         }
         self.check(pose)?;
-        // What was the right sample is often the left one now.
-        if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left) {
+        // What was the right sample is often the left one now, and the other way round when time runs back.
+        let [a, b] = cursor.sample;
+        if (a != Some(left) && b == Some(left)) || (b != Some(right) && a == Some(right)) {
             cursor.swap();
         }
         self.keep(cursor, 0, left)?;
@@ -238,26 +281,47 @@ impl Clip {
         if cursor.sample[slot] == Some(sample) {
             return Ok(());
         }
-        let stored = &self.shared.stored;
-        let plan = &stored.plan;
-        let length = 1usize << plan.header.log;
         cursor.sample[slot] = None;
         let pose = &mut cursor.pose[slot];
-        if sample.is_multiple_of(length) || sample + 1 == self.samples() {
-            plan.pose(stored.key_words(sample.div_ceil(length)), pose);
-        } else {
-            let segment = sample / length;
-            if cursor.segment != Some(segment) {
-                cursor.segment = None;
-                stored.decode(segment, &mut cursor.scratch).map_err(|c| {
-                    let at = format!("clip {}, segment {segment}", self.name());
-                    Error::corrupt(&self.shared.path, c, at)
-                })?;
-                cursor.segment = Some(segment);
+        match (&self.shared.form, &mut cursor.place) {
+            (Form::Sampled(stored), Place::Segment(segment, scratch)) => {
+                self.decode(stored, sample, segment, scratch, pose)?;
             }
-            plan.pose(cursor.scratch.sample(plan, sample - segment * length), pose);
+            (Form::Curve(curves), Place::Playhead(playhead)) => {
+                let skeleton = self.shared.skeleton.skeleton();
+                playhead.pose(curves, &skeleton, sample as f32, pose);
+            }
+            _ => return Err(Error::misuse("a cursor of another kind of clip")),
         }
         cursor.sample[slot] = Some(sample);
+        Ok(())
+    }
+
+    /// A sample of the stored form; `decoded` is the segment that the scratch holds.
+    fn decode(
+        &self,
+        stored: &Stored,
+        sample: usize,
+        decoded: &mut Option<usize>,
+        scratch: &mut Scratch,
+        pose: &mut [Transform],
+    ) -> Result<(), Error> {
+        let plan = &stored.plan;
+        let length = 1usize << plan.header.log;
+        if sample.is_multiple_of(length) || sample + 1 == self.samples() {
+            plan.pose(stored.key_words(sample.div_ceil(length)), pose);
+            return Ok(());
+        }
+        let segment = sample / length;
+        if *decoded != Some(segment) {
+            *decoded = None;
+            stored.decode(segment, scratch).map_err(|c| {
+                let at = format!("clip {}, segment {segment}", self.name());
+                Error::corrupt(&self.shared.path, c, at)
+            })?;
+            *decoded = Some(segment);
+        }
+        plan.pose(scratch.sample(plan, sample - segment * length), pose);
         Ok(())
     }
 }
@@ -303,11 +367,18 @@ fn locate(
 #[derive(Debug)]
 pub struct ClipCursor {
     clip: Clip,
-    scratch: Scratch,
-    /// What the scratch holds.
-    segment: Option<usize>,
+    place: Place,
     pose: [Vec<Transform>; 2],
     sample: [Option<usize>; 2],
+}
+
+/// What was decoded last.
+#[derive(Debug)]
+enum Place {
+    /// A segment, and what it decoded to.
+    Segment(Option<usize>, Scratch),
+    /// The last keys of each sub-track.
+    Playhead(Playhead),
 }
 
 impl ClipCursor {
@@ -315,9 +386,11 @@ impl ClipCursor {
     pub fn new(clip: &Clip) -> ClipCursor {
         let pose = vec![Transform::IDENTITY; clip.joints()];
         ClipCursor {
-            scratch: Scratch::new(&clip.shared.stored.plan),
+            place: match &clip.shared.form {
+                Form::Sampled(stored) => Place::Segment(None, Scratch::new(&stored.plan)),
+                Form::Curve(curves) => Place::Playhead(Playhead::new(curves)),
+            },
             clip: clip.clone(),
-            segment: None,
             pose: [pose.clone(), pose],
             sample: [None; 2],
         }

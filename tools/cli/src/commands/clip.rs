@@ -4,9 +4,11 @@ use super::info::ratio;
 use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::Reel;
-use meshreel_codec::clip::{Rotation, Vector};
+use meshreel_codec::clip::{Rotation, Vector, curve};
+use meshreel_compile::ClipReport;
 use meshreel_scene::Scene;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// A clip of one of our files.
 #[derive(Serialize)]
@@ -18,16 +20,33 @@ pub struct ClipInfo {
     fps: f64,
     start: f64,
     duration: f64,
+    codec: &'static str,
+    /// guaranteed (every point of the metric, in object space), or local (each sub-track by itself).
+    rule: &'static str,
     bytes: usize,
     ratio: f64,
     tolerance: f64,
+    /// Joints with a tolerance of their own.
+    joint_tolerances: usize,
     /// Samples from one restart to the next.
-    restart: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Keys>,
     /// Bits per sample of the whole pose.
     bits_per_sample: f64,
     rotations: Kinds,
     translations: Kinds,
     scales: Kinds,
+}
+
+/// Of codec `curve`.
+#[derive(Serialize)]
+struct Keys {
+    keys: usize,
+    tracks: usize,
+    knots: String,
+    rotation_bits: u32,
 }
 
 /// How many sub-tracks are of which kind.
@@ -73,6 +92,18 @@ impl Kinds {
         kinds
     }
 
+    fn curves(all: &[[curve::Kind; 3]], part: curve::Part) -> Kinds {
+        let mut kinds = Kinds::default();
+        for joint in all {
+            match joint[part as usize] {
+                curve::Kind::Default => kinds.default += 1,
+                curve::Kind::Constant(_) => kinds.constant += 1,
+                curve::Kind::Animated(_) => kinds.animated += 1,
+            }
+        }
+        kinds
+    }
+
     fn text(&self) -> String {
         let all = [
             (self.default, "default"),
@@ -93,9 +124,10 @@ impl Kinds {
 pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     let clips = reel.clips()?;
     let info = |clip: &meshreel::clip::Clip| {
-        let header = &clip.stored().plan.header;
-        let (samples, bytes) = (clip.samples(), clip.stored_bytes());
-        ClipInfo {
+        let (samples, bytes) = (clip.samples(), clip.file_bytes());
+        let record = clip.record();
+        let own = &clip.skeleton().tolerance;
+        let mut info = ClipInfo {
             name: clip.name().into(),
             skeleton: clip.skeleton().name.clone(),
             joints: clip.joints(),
@@ -103,15 +135,39 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             fps: clip.fps(),
             start: clip.start(),
             duration: clip.duration(),
+            codec: record.codec.name(),
+            rule: rule(record.local),
             bytes,
             ratio: ratio(40 * (clip.joints() * samples) as u64, bytes as u64),
-            tolerance: clip.record().tolerance,
-            restart: 1 << header.log,
+            tolerance: record.tolerance,
+            joint_tolerances: own.iter().filter(|t| **t > 0.0).count(),
+            restart: None,
+            keys: None,
             bits_per_sample: 8.0 * bytes as f64 / samples as f64,
-            rotations: Kinds::rotations(&header.rotations),
-            translations: Kinds::vectors(&header.translations),
-            scales: Kinds::vectors(&header.scales),
+            rotations: Kinds::default(),
+            translations: Kinds::default(),
+            scales: Kinds::default(),
+        };
+        if let Some(stored) = clip.stored() {
+            let header = &stored.plan.header;
+            info.restart = Some(1 << header.log);
+            info.rotations = Kinds::rotations(&header.rotations);
+            info.translations = Kinds::vectors(&header.translations);
+            info.scales = Kinds::vectors(&header.scales);
         }
+        if let Some(curves) = clip.curves() {
+            let head = &curves.head;
+            info.keys = Some(Keys {
+                keys: curves.keys().len(),
+                tracks: curves.tracks(),
+                knots: format!("{:?}", head.knots).to_lowercase(),
+                rotation_bits: if head.short { 32 } else { 48 },
+            });
+            info.rotations = Kinds::curves(&head.kinds, curve::Part::Rotation);
+            info.translations = Kinds::curves(&head.kinds, curve::Part::Translation);
+            info.scales = Kinds::curves(&head.kinds, curve::Part::Scale);
+        }
+        info
     };
     Ok(clips.iter().map(info).collect())
 }
@@ -126,7 +182,14 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
                 clip.joints.to_string(),
                 units::count(clip.samples as u64),
                 units::short(clip.fps),
-                units::short(clip.tolerance),
+                match &clip.keys {
+                    Some(keys) => format!("curve, {} keys", units::count(keys.keys as u64)),
+                    None => clip.codec.into(),
+                },
+                match clip.rule {
+                    "local" => format!("{} per sub-track", units::short(clip.tolerance)),
+                    _ => units::short(clip.tolerance),
+                },
                 units::bytes(clip.bytes as u64),
                 format!("{}:1", units::short(clip.ratio)),
                 format!("{:.0}", clip.bits_per_sample),
@@ -139,11 +202,79 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
         "joints",
         "samples",
         "fps",
+        "<codec",
         "tolerance",
         "bytes",
         "ratio",
         "bits/sample",
         "<rotations",
+    ];
+    table(&head, &rows)
+}
+
+/// What a compile says of a clip.
+pub fn compiled(clip: &ClipReport, explain: bool) -> Value {
+    let mut value = json!({
+        "name": clip.name, "joints": clip.joints, "samples": clip.samples, "bytes": clip.bytes,
+        "raw_bytes": clip.raw_bytes, "ratio": ratio(clip.raw_bytes, clip.bytes),
+        "tolerance": clip.tolerance, "max_error": clip.max_error,
+        "codec": clip.codec.name(), "rule": rule(clip.local),
+    });
+    let keys = clip.tried.iter().find(|tried| tried.codec == clip.codec);
+    if let Some([before, after]) = keys.and_then(|tried| tried.keys) {
+        value["keys_before"] = before.into();
+        value["keys"] = after.into();
+    }
+    if explain {
+        let tried = clip.tried.iter().map(|tried| {
+            json!({ "codec": tried.codec.name(), "bytes": tried.bytes, "seconds": tried.seconds,
+                "max_error": tried.bytes.map(|_| tried.max_error),
+                "keys_before": tried.keys.map(|k| k[0]), "keys": tried.keys.map(|k| k[1]) })
+        });
+        value["tried"] = tried.collect();
+    }
+    value
+}
+
+fn rule(local: bool) -> &'static str {
+    if local { "local" } else { "guaranteed" }
+}
+
+/// What was tried for each clip, for `--explain`.
+pub fn tried_table(clips: &[ClipReport]) -> String {
+    let mut rows = Vec::new();
+    for clip in clips {
+        for tried in &clip.tried {
+            let count = |i: usize| tried.keys.map_or("–".into(), |k| units::count(k[i] as u64));
+            rows.push(vec![
+                one_line(&clip.name),
+                tried.codec.name().into(),
+                tried.bytes.map_or("–".into(), units::bytes),
+                tried
+                    .bytes
+                    .map_or("–".into(), |_| units::short(tried.max_error)),
+                count(0),
+                count(1),
+                format!("{:.3} s", tried.seconds),
+                match (tried.codec == clip.codec, tried.bytes, tried.keys) {
+                    (true, ..) => "chosen",
+                    (_, Some(_), _) => "larger",
+                    (_, None, None) => "given up: larger",
+                    (_, None, Some(_)) => "cannot hold the tolerance",
+                }
+                .into(),
+            ]);
+        }
+    }
+    let head = [
+        "clip",
+        "<codec",
+        "bytes",
+        "max error",
+        "samples",
+        "keys",
+        "time",
+        "<choice",
     ];
     table(&head, &rows)
 }

@@ -1,15 +1,19 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
-use super::info::ratio;
-use crate::cli::{self, Block, CompileArgs, Content, Method, NOT_BUILT, UnitName};
+use super::{clip, info::ratio};
+use crate::cli::{self, Block, CompileArgs, Method, NOT_BUILT, UnitName};
 use crate::inputs::{self, InputOptions};
 use crate::memory::Watch;
-use crate::options_file::{self, MeshSection};
+use crate::options_file::{self, OptionsFile};
 use crate::output::{Class, Failure, Output, one_line, remarks_json, say, table};
 use crate::progress::Progress;
 use crate::{guarded, units};
 use meshreel_codec::block::Format;
-use meshreel_compile::{MeshOverride, MethodChoice, Options, Preset, Report, Tolerance};
+use meshreel_codec::clip::curve::Knots;
+use meshreel_compile::{
+    ClipChoice, CodecChoice, CurveChoice, JointOverride, LocalRule, MeshOverride, MethodChoice,
+    Options, Preset, Report, Tolerance,
+};
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
 use serde_json::{Value, json};
@@ -32,13 +36,12 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
     if let Some(flag) = arguments.later.used() {
         return Err(Failure::usage(format!("{flag}: {NOT_BUILT}")));
     }
-    let (content, sections) = match &arguments.options {
-        Some(path) => {
-            let file = options_file::read(path)?;
-            (arguments.content.clone().over(file.content), file.meshes)
-        }
-        None => (arguments.content.clone(), Vec::new()),
+    let mut file = match &arguments.options {
+        Some(path) => options_file::read(path)?,
+        None => OptionsFile::default(),
     };
+    file.content = arguments.content.clone().over(file.content);
+    let content = &file.content;
     let job = Job {
         input: InputOptions {
             points: arguments.points.clone(),
@@ -47,7 +50,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         options: Options {
             strict: arguments.strict,
             dry_run: arguments.dry_run,
-            ..compile_options(&content, &sections)
+            ..compile_options(&file)
         },
         explain: arguments.explain,
         output,
@@ -176,11 +179,7 @@ impl Done {
             "peak_anon_bytes": self.peak_anon_bytes,
             "remarks": remarks_json(&report.remarks),
             "meshes": meshes,
-            "clips": report.clips.iter().map(|clip| json!({
-                "name": clip.name, "joints": clip.joints, "samples": clip.samples, "bytes": clip.bytes,
-                "raw_bytes": clip.raw_bytes, "ratio": ratio(clip.raw_bytes, clip.bytes),
-                "tolerance": clip.tolerance, "max_error": clip.max_error,
-            })).collect::<Vec<_>>(),
+            "clips": report.clips.iter().map(|clip| clip::compiled(clip, self.explain)).collect::<Vec<_>>(),
         });
         if self.explain {
             value["passes"] = report
@@ -210,6 +209,9 @@ impl Done {
             out.push_str("tree\n");
             for line in report.tree.lines() {
                 out.push_str(&format!("  {line}\n"));
+            }
+            if !report.clips.is_empty() {
+                out.push_str(&clip::tried_table(&report.clips));
             }
             out.push('\n');
         }
@@ -274,7 +276,11 @@ impl Done {
                     one_line(&clip.name),
                     clip.joints.to_string(),
                     units::count(clip.samples as u64),
-                    units::short(clip.tolerance),
+                    clip.codec.name().into(),
+                    match clip.local {
+                        true => format!("{} per sub-track", units::short(clip.tolerance)),
+                        false => units::short(clip.tolerance),
+                    },
                     units::short(clip.max_error),
                     units::bytes(clip.bytes),
                     format!("{}:1", units::short(ratio(clip.raw_bytes, clip.bytes))),
@@ -286,6 +292,7 @@ impl Done {
                 "clip",
                 "joints",
                 "samples",
+                "<codec",
                 "tolerance",
                 "max error",
                 "bytes",
@@ -432,11 +439,9 @@ fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// The compiler's options of what the user said.
-pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
+pub fn compile_options(file: &OptionsFile) -> Options {
+    let content = &file.content;
     let mut options = Options::default();
-    if let Some(tolerance) = content.tolerance {
-        options.tolerance = tolerance_of(tolerance);
-    }
     if let Some(angle) = content.normal_tolerance {
         options.normal_tolerance = angle.0;
     }
@@ -496,15 +501,73 @@ pub fn compile_options(content: &Content, sections: &[MeshSection]) -> Options {
         options.memory = memory.0;
     }
     options.strip = content.strip;
-    options.meshes = sections
-        .iter()
+    options.meshes = (file.meshes.iter())
         .map(|section| MeshOverride {
             glob: section.glob.clone(),
             tolerance: section.tolerance.map(tolerance_of),
             method: section.method.map(method_of),
         })
         .collect();
+    options.clips = clip_choice(file);
+    for wanted in &content.tolerance {
+        match (&wanted.glob, wanted.tolerance) {
+            (None, tolerance) => options.tolerance = tolerance_of(tolerance),
+            (Some(glob), tolerance) if glob.starts_with('/') => options.meshes.push(MeshOverride {
+                glob: glob.clone(),
+                tolerance: Some(tolerance_of(tolerance)),
+                method: None,
+            }),
+            (Some(glob), units::Tolerance::Absolute(length)) => {
+                options.clips.joints.push(JointOverride {
+                    glob: glob.clone(),
+                    tolerance: Some(length),
+                    ..JointOverride::default()
+                });
+            }
+            // Refused when it was read.
+            (Some(_), units::Tolerance::Percent(_)) => {}
+        }
+    }
     options
+}
+
+fn clip_choice(file: &OptionsFile) -> ClipChoice {
+    let curve = &file.curve;
+    let local = LocalRule {
+        tolerances: [
+            curve.rotation_tolerance,
+            curve.translation_tolerance,
+            curve.scale_tolerance,
+        ]
+        .map(|t| t.map(|t| t.0)),
+        adaptive: curve.adaptive.unwrap_or(false),
+    };
+    ClipChoice {
+        codec: match file.content.codec {
+            None | Some(cli::Codec::Auto) => CodecChoice::Auto,
+            Some(cli::Codec::Sampled) => CodecChoice::Sampled,
+            Some(cli::Codec::Curve) => CodecChoice::Curve,
+        },
+        shell: file.content.shell.map(|shell| shell.0),
+        joints: (file.joints.iter())
+            .map(|section| JointOverride {
+                glob: section.glob.clone(),
+                tolerance: section.tolerance.map(|t| t.0),
+                shell: section.shell.map(|shell| shell.0),
+                pinned: section.pinned,
+            })
+            .collect(),
+        curve: CurveChoice {
+            knots: match curve.knots {
+                None | Some(cli::Spacing::Centripetal) => Knots::Centripetal,
+                Some(cli::Spacing::Uniform) => Knots::Uniform,
+                Some(cli::Spacing::Chordal) => Knots::Chordal,
+            },
+            short: curve.rotation_bits == Some(32),
+            plain: curve.keys == Some(cli::Keys::Inserted),
+            local: (curve.rule == Some(cli::Rule::Local)).then_some(local),
+        },
+    }
 }
 
 fn tolerance_of(tolerance: units::Tolerance) -> Tolerance {
@@ -540,19 +603,18 @@ mod tests {
 
     #[test]
     fn nothing_said_means_the_compilers_defaults() {
-        assert_eq!(
-            compile_options(&Content::default(), &[]),
-            Options::default()
-        );
+        assert_eq!(compile_options(&OptionsFile::default()), Options::default());
     }
 
     #[test]
     fn percent_is_a_fraction_inside() {
-        let content = Content {
-            tolerance: "0.1%".parse().ok(),
-            ..Content::default()
-        };
-        let options = compile_options(&content, &[]);
+        let mut file = OptionsFile::default();
+        for text in ["0.1%", "/a/*=2", "Hand*=0.5"] {
+            file.content.tolerance.push(text.parse().unwrap());
+        }
+        let options = compile_options(&file);
         assert_eq!(options.tolerance, Tolerance::Relative(0.1 / 100.0));
+        assert_eq!(options.meshes[0].glob, "/a/*");
+        assert_eq!(options.clips.joints[0].tolerance, Some(0.5));
     }
 }

@@ -3,8 +3,9 @@
 use super::compile::{Done, Job, compile_options};
 use super::extract::Kind;
 use super::verify;
-use crate::cli::{Content, DemoArgs};
+use crate::cli::DemoArgs;
 use crate::inputs::{self, InputOptions};
+use crate::options_file::OptionsFile;
 use crate::output::{Class, Failure, Output, say, table};
 use crate::picture::frames::{self, Decoded};
 use crate::picture::render::guess_up;
@@ -94,10 +95,8 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let name = name_of(file);
     let at = |extension: &str| arguments.output.join(format!("{name}.{extension}"));
     let (reel_path, extracted, sheet) = (at("reel"), at("abc"), at("png"));
-    let content = Content {
-        tolerance: Some(arguments.tolerance),
-        ..Content::default()
-    };
+    let mut wanted = OptionsFile::default();
+    wanted.content.tolerance.push(arguments.tolerance.into());
     let quiet = Output {
         flags: crate::cli::OutputFlags {
             // Remarks on bundled files are known; --verbose shows them.
@@ -107,7 +106,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     };
     let job = Job {
         input: InputOptions::default(),
-        options: compile_options(&content, &[]),
+        options: compile_options(&wanted),
         explain: false,
         output: quiet,
     };

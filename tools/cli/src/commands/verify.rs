@@ -100,7 +100,7 @@ impl Verified {
             .meshes
             .iter()
             .map(|m| (m.tolerance, m.max_error));
-        let clips = self.report.clips.iter().map(|c| (c.tolerance, c.max_error));
+        let clips = (self.report.clips.iter()).map(|c| (c.tolerance, c.worst * c.tolerance));
         meshes
             .chain(clips)
             .max_by(|a, b| part(a.0, a.1).total_cmp(&part(b.0, b.1)))
@@ -125,8 +125,11 @@ impl Verified {
         let clips: Vec<Value> = (report.clips.iter())
             .map(|clip| {
                 json!({
-                    "name": clip.name, "joints": clip.joints, "samples": clip.samples,
-                    "tolerance": clip.tolerance, "max_error": clip.max_error, "mid_error": clip.mid_error,
+                    "name": clip.name, "joints": clip.joints, "samples": clip.samples, "codec": clip.codec,
+                    "rule": if clip.local.is_some() { "local" } else { "guaranteed" },
+                    "tolerance": clip.tolerance, "max_error": clip.max_error, "worst": clip.worst,
+                    "joint_tolerances": clip.joint_tolerances, "local_errors": clip.local,
+                    "mid_error": clip.mid_error, "mid_worst": clip.mid_worst,
                     "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok,
                 })
             })
@@ -210,9 +213,15 @@ impl Verified {
                     one_line(&clip.name),
                     clip.joints.to_string(),
                     units::count(clip.samples as u64),
-                    units::short(clip.tolerance),
+                    clip.codec.to_string(),
+                    match clip.local {
+                        Some(_) => format!("{} per sub-track", units::short(clip.tolerance)),
+                        None => units::short(clip.tolerance),
+                    },
                     units::short(clip.max_error),
+                    format!("{:.1} %", 100.0 * clip.worst),
                     units::short(clip.mid_error),
+                    clip.ambiguous_pairs.to_string(),
                     if clip.ok { "ok" } else { "BROKEN" }.to_string(),
                 ]
             })
@@ -221,9 +230,12 @@ impl Verified {
             "clip",
             "joints",
             "samples",
+            "<codec",
             "tolerance",
             "max error",
+            "of tolerance",
             "between",
+            "unclear pairs",
             "<check",
         ];
         let mut out = match clips.is_empty() {
@@ -245,6 +257,9 @@ impl Verified {
         ];
         if !rows.is_empty() {
             out.push_str(&table(&head, &rows));
+        }
+        if report.clips.iter().any(|clip| clip.local.is_some()) {
+            out.push_str("tolerances per sub-track: each rotation, translation and scale by itself; nothing is promised of points in object space\n");
         }
         let shown = if verbose { usize::MAX } else { 10 };
         for failure in report.failures.iter().take(shown) {

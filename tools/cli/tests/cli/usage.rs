@@ -28,12 +28,10 @@ fn help_lists_nothing_that_is_not_built() {
     assert!(!general.lines().any(named));
     let help = run(["compile", "--help"]).expect(0).stdout;
     let later = [
-        "--codec",
         "--lod",
         "--remesh",
         "--parts",
         "--clips-only",
-        "--shell",
         "rigid",
         "skinned",
         ".glb",
@@ -124,11 +122,9 @@ fn what_later_versions_have_is_named_as_such() {
         "compile $IN -o x.reel --method rigid",
         "compile $IN -o x.reel --method skinned",
         "compile $IN -o x.reel --parts connected",
-        "compile $IN -o x.reel --codec curve",
         "compile $IN -o x.reel --lod 3",
         "compile $IN -o x.reel --remesh",
         "compile $IN -o x.reel --clips-only",
-        "compile $IN -o x.reel --shell 3cm",
         "extract x.reel -o x.usd",
     ] {
         let run = run_line(line, &[("$IN", &flag)]).expect(2);

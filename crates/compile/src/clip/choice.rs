@@ -1,0 +1,164 @@
+//! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked for.
+
+use super::wanted::WantedSkeleton;
+use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
+use crate::options::{ClipChoice, CodecChoice};
+use crate::{Error, Options};
+use meshreel_codec::block::{Compressor, Format};
+use meshreel_codec::clip::record::Codec;
+use meshreel_scene::Clip;
+use std::time::Instant;
+
+/// A clip as it is written.
+pub struct Chosen {
+    /// What its bytes are.
+    pub codec: Codec,
+    /// The local rule: nothing is promised in object space.
+    pub local: bool,
+    /// Stored form or curves.
+    pub bytes: Vec<u8>,
+    /// Promised.
+    pub tolerance: f64,
+    /// Largest error found, as decoded.
+    pub max_error: f64,
+    /// Rotation sub-tracks of codec `sampled`: default, constant, hinge, two axes, free.
+    pub rotations: [usize; 5],
+    /// All that was tried, the chosen one among it.
+    pub tried: Vec<Tried>,
+}
+
+/// One codec on one clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Which.
+    pub codec: Codec,
+    /// In the file, compressed; `None` where it gave up, because it would be larger or cannot hold the tolerance.
+    pub bytes: Option<u64>,
+    /// Largest error found, as decoded.
+    pub max_error: f64,
+    /// Of animated sub-tracks: samples before, keys after. `None` for codec `sampled`.
+    pub keys: Option<[usize; 2]>,
+    /// It took so long.
+    pub seconds: f64,
+}
+
+/// A curve's bytes are plain; a key in them can still be half of what it takes.
+const PACKED: usize = 2;
+/// Bytes of a key.
+const KEY: usize = 10;
+
+/// Compresses `clip` by the codec that is asked for, or by the smaller one.
+pub fn choose(
+    wanted: &WantedSkeleton,
+    clip: &Clip,
+    clip_options: &ClipOptions,
+    options: &Options,
+) -> Result<Chosen, Error> {
+    let choice = &options.clips;
+    let mut tried = Vec::new();
+    let mut best = None;
+    if choice.codec != CodecChoice::Curve {
+        let start = Instant::now();
+        let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
+        tried.push(Tried {
+            codec: Codec::Sampled,
+            bytes: Some(done.bytes.len() as u64),
+            max_error: done.max_error,
+            keys: None,
+            seconds: start.elapsed().as_secs_f64(),
+        });
+        best = Some(Chosen {
+            codec: Codec::Sampled,
+            local: false,
+            bytes: done.bytes,
+            tolerance: done.tolerance,
+            max_error: done.max_error,
+            rotations: done.rotations,
+            tried: Vec::new(),
+        });
+    }
+    let fits = clip.samples <= meshreel_codec::clip::curve::MAX_SAMPLES as usize;
+    if choice.codec == CodecChoice::Curve || (choice.codec == CodecChoice::Auto && fits) {
+        let start = Instant::now();
+        let most = match &best {
+            Some(best) => best.bytes.len() * PACKED / KEY,
+            None => usize::MAX,
+        };
+        let done = compress_curves(
+            &wanted.skeleton,
+            clip,
+            &curves(wanted, clip_options, choice, most),
+        )?;
+        let holds = done.holds && !done.gave_up;
+        let bytes = packed(&done.bytes, options.block, options.effort).len();
+        tried.push(Tried {
+            codec: Codec::Curve,
+            bytes: holds.then_some(bytes as u64),
+            max_error: done.max_error,
+            keys: (!done.gave_up).then_some([done.samples, done.keys]),
+            seconds: start.elapsed().as_secs_f64(),
+        });
+        if choice.codec == CodecChoice::Curve && !holds {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "clip {}: curves of {}-bit rotations cannot hold a tolerance of {} ({} is left); give a larger --tolerance, or --codec auto",
+                    clip.name,
+                    if choice.curve.short { 32 } else { 48 },
+                    done.tolerance,
+                    done.max_error,
+                ),
+            });
+        }
+        if holds && best.as_ref().is_none_or(|best| bytes < best.bytes.len()) {
+            best = Some(Chosen {
+                codec: Codec::Curve,
+                local: choice.curve.local.is_some(),
+                bytes: done.bytes,
+                tolerance: done.tolerance,
+                max_error: done.max_error,
+                rotations: [0; 5],
+                tried: Vec::new(),
+            });
+        }
+    }
+    let Some(mut chosen) = best else {
+        return Err(Error::misuse("no codec for clips"));
+    };
+    chosen.tried = tried;
+    Ok(chosen)
+}
+
+/// The bytes of a chunk.
+pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    Compressor::new(format, effort).compress(bytes, &mut out);
+    out
+}
+
+fn curves(
+    wanted: &WantedSkeleton,
+    clip_options: &ClipOptions,
+    choice: &ClipChoice,
+    most: usize,
+) -> CurveOptions {
+    let curve = &choice.curve;
+    CurveOptions {
+        tolerance: clip_options.tolerance,
+        rule: match &curve.local {
+            None => Rule::Guaranteed,
+            Some(local) => Rule::Local {
+                parts: local
+                    .tolerances
+                    .map(|t| t.map_or(1.0, |t| t / clip_options.tolerance)),
+                adaptive: local.adaptive,
+                pinned: wanted.pinned.clone(),
+            },
+        },
+        shell: clip_options.shell,
+        knots: curve.knots,
+        short: curve.short,
+        plain: curve.plain,
+        tolerances: wanted.tolerances.clone(),
+        most,
+    }
+}

@@ -1,0 +1,164 @@
+//! What is asked of each clip: those that `--include` and `--exclude` leave, at the rate and in the range that are wanted, over
+//! skeletons with the shell distances and tolerances of single joints.
+
+use super::ClipOptions;
+use crate::plan::{globs, hit};
+use crate::{Error, Options, Tolerance};
+use globset::GlobSet;
+use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
+use std::borrow::Cow;
+
+/// Usual tolerance and shell distance, in metres.
+const TOLERANCE: f64 = 0.000_1;
+const SHELL: f64 = 0.03;
+
+/// Clips and skeletons as they are compiled.
+pub struct Wanted<'a> {
+    /// In the file's unit.
+    pub options: ClipOptions,
+    /// All of the scene, in order.
+    pub skeletons: Vec<WantedSkeleton>,
+    /// Those that are left, in order.
+    pub clips: Vec<Cow<'a, Clip>>,
+}
+
+/// A skeleton, and what is asked of its joints.
+pub struct WantedSkeleton {
+    /// With the shell distances that were asked for.
+    pub skeleton: Skeleton,
+    /// Tolerances of single joints, one for each, 0 for the general one; or none at all.
+    pub tolerances: Vec<f64>,
+    /// Numbers of joints that are pinned.
+    pub pinned: Vec<usize>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Of a scene. Remarks on what matches nothing.
+    pub fn new(
+        scene: &'a Scene,
+        options: &Options,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Wanted<'a>, Error> {
+        let clip_options = clip_options(scene, options)?;
+        let mut skeletons = Vec::with_capacity(scene.skeletons.len());
+        let mut used = vec![false; options.clips.joints.len()];
+        let joints: Vec<String> = (options.clips.joints.iter())
+            .map(|over| over.glob.clone())
+            .collect();
+        let sections = globs("the glob of a joint section", &joints)?;
+        for skeleton in &scene.skeletons {
+            if skeleton.joints.is_empty() {
+                return Err(Error::Unsupported {
+                    what: format!("skeleton {} has no joints", skeleton.name),
+                });
+            }
+            let mut wanted = WantedSkeleton {
+                skeleton: skeleton.clone(),
+                tolerances: Vec::new(),
+                pinned: Vec::new(),
+            };
+            for (j, matches) in matches(&sections, skeleton).into_iter().enumerate() {
+                for i in matches {
+                    used[i] = true;
+                    let section = &options.clips.joints[i];
+                    if section.shell.is_some() {
+                        wanted.skeleton.joints[j].shell = section.shell;
+                    }
+                    if let Some(tolerance) = section.tolerance {
+                        wanted.tolerances.resize(skeleton.joints.len(), 0.0);
+                        wanted.tolerances[j] = tolerance;
+                    }
+                    if section.pinned && wanted.pinned.last() != Some(&j) {
+                        wanted.pinned.push(j);
+                    }
+                }
+            }
+            skeletons.push(wanted);
+        }
+        for (section, _) in options
+            .clips
+            .joints
+            .iter()
+            .zip(&used)
+            .filter(|(_, used)| !**used)
+        {
+            remarks.push(Remark::new(&section.glob, "matches no joint"));
+        }
+        let include = globs("--include", &options.include)?;
+        let exclude = globs("--exclude", &options.exclude)?;
+        let mut clips = Vec::with_capacity(scene.clips.len());
+        for clip in &scene.clips {
+            if scene.skeletons.get(clip.skeleton).is_none() {
+                return Err(Error::misuse(format!("clip {} has no skeleton", clip.name)));
+            }
+            let path = format!("/{}", clip.name);
+            if (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
+                clips.push(clip.portion(options.fps, options.range)?);
+            }
+        }
+        if clips.is_empty() && scene.meshes.is_empty() {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "none of the {} clips is left to compile (check --include and --exclude; a clip's path is / and its name)",
+                    scene.clips.len()
+                ),
+            });
+        }
+        Ok(Wanted {
+            options: clip_options,
+            skeletons,
+            clips,
+        })
+    }
+}
+
+/// Metres in a unit; a file without one is taken as centimetres.
+fn metres(unit: Option<Unit>) -> f64 {
+    match unit {
+        Some(Unit::Metre) => 1.0,
+        Some(Unit::Centimetre) | None => 0.01,
+        Some(Unit::Millimetre) => 0.001,
+        Some(Unit::Inch) => 0.0254,
+    }
+}
+
+/// The options of clips among those of a compile.
+fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> {
+    let unit = metres(options.unit.or(scene.unit));
+    let tolerance = match options.tolerance {
+        Tolerance::Absolute(t) => t,
+        // What stands there when nobody said anything.
+        Tolerance::Relative(1e-4) => TOLERANCE / unit,
+        Tolerance::Relative(_) => {
+            return Err(Error::misuse(
+                "a clip's --tolerance is a length (of any joint's error), not a percentage; for example --tolerance 0.01",
+            ));
+        }
+    };
+    Ok(ClipOptions {
+        tolerance,
+        shell: options.clips.shell.unwrap_or(SHELL / unit),
+        effort: options.effort as u8,
+        // Restarts at least so often.
+        restart: options
+            .index_every
+            .map_or(7, |n| n.max(2).ilog2().min(7) as u8),
+    })
+}
+
+/// Sections that match each joint, in order: its name, or its path from the root.
+fn matches(sections: &GlobSet, skeleton: &Skeleton) -> Vec<Vec<usize>> {
+    let joints = &skeleton.joints;
+    if sections.is_empty() {
+        return Vec::new();
+    }
+    (0..joints.len())
+        .map(|j| {
+            let mut matches = sections.matches(&joints[j].name);
+            matches.extend(sections.matches(skeleton.path(j)));
+            matches.sort_unstable();
+            matches.dedup();
+            matches
+        })
+        .collect()
+}
