@@ -386,8 +386,14 @@ mod tests {
         assert_eq!(clip.portion(Some(7.0), None).unwrap().samples, 8);
         let part = clip.portion(None, Some(Range::Frames(2, 4))).unwrap();
         assert_eq!((part.samples, part.start, x(&part, 0)), (3, 1.2, 4.0));
-        assert_eq!((part.scalars[0].values.at(1).x, part.markers.len()), (3.0, 1));
-        assert_eq!((double.scalars[0].values.at(3).x, double.markers.len()), (1.5, 3));
+        assert_eq!(
+            (part.scalars[0].values.at(1).x, part.markers.len()),
+            (3.0, 1)
+        );
+        assert_eq!(
+            (double.scalars[0].values.at(3).x, double.markers.len()),
+            (1.5, 3)
+        );
         let part = clip.portion(None, Some(Range::Frames(9, 400))).unwrap();
         assert_eq!(part.samples, 2);
         let part = clip
