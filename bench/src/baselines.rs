@@ -51,12 +51,47 @@ impl Sequence {
     }
 }
 
+/// What another system reaches on the clips.
+#[derive(Debug)]
+pub struct ClipBaseline {
+    pub system: String,
+    pub setting: String,
+    /// Centimetres that it was asked for.
+    pub asked: f64,
+    /// To 40 bytes per joint and sample.
+    pub ratio: f64,
+    /// Largest error in centimetres.
+    pub worst: f64,
+}
+
+/// The table of `definitions/clip_baselines.csv`.
+pub fn clip_baselines() -> anyhow::Result<Vec<ClipBaseline>> {
+    let lines = include_str!("../definitions/clip_baselines.csv").lines();
+    (lines.filter(|line| !line.starts_with('#')))
+        .map(|line| {
+            let [system, setting, asked, ratio, worst] = line.split(',').collect::<Vec<_>>()[..]
+            else {
+                anyhow::bail!("a line of clip_baselines.csv: {line}");
+            };
+            Ok(ClipBaseline {
+                system: system.into(),
+                setting: setting.into(),
+                asked: asked.parse()?,
+                ratio: ratio.parse()?,
+                worst: worst.parse()?,
+            })
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_is_whole() {
+        let clips = clip_baselines().unwrap();
+        assert!(clips.len() >= 7 && clips.iter().all(|c| c.ratio > 1.0 && c.worst > 0.0));
         let table = Baselines::read().unwrap();
         assert_eq!(table.sequence.len(), 6);
         for sequence in &table.sequence {

@@ -3,6 +3,7 @@
 //! Every clip is compiled to a file, opened by the runtime and checked against its source, read again. Times are of one thread, in its
 //! own processor time where the system tells it, so that a busy machine does not spoil them.
 
+use crate::baselines::clip_baselines;
 use crate::machine;
 use anyhow::{Context, bail};
 use meshreel::clip::{ClipCursor, Repeats, ResidentClip, Rounding};
@@ -153,6 +154,30 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         }
         for (name, figure) in figures {
             println!("{name:24} {figure:.4}");
+        }
+    }
+    if !arguments.json {
+        println!(
+            "\nother systems on the 40 clips of the corpus, beside {} of ours:",
+            rows.len()
+        );
+        println!(
+            "{:20} {:36} {:>8} {:>9} {:>9}",
+            "", "", "asked cm", "ratio", "worst cm"
+        );
+        println!(
+            "{:20} {:36} {:8} {:9.2} {:9.4}",
+            "meshreel",
+            format!("effort {}, guaranteed", arguments.effort),
+            arguments.tolerance,
+            raw as f64 / bytes.max(1) as f64,
+            most(|r| r.max_error)
+        );
+        for b in clip_baselines()? {
+            println!(
+                "{:20} {:36} {:8} {:9.2} {:9.4}",
+                b.system, b.setting, b.asked, b.ratio, b.worst
+            );
         }
     }
     if arguments.record {

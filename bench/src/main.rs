@@ -2,6 +2,7 @@
 //! memory of a compile. Every figure is of a file that was decoded again and compared with its source.
 
 mod baselines;
+mod clip_sizes;
 mod clips;
 mod compare;
 mod curves;

@@ -2,7 +2,7 @@
 //! kept in a table from which they are drawn again.
 
 use crate::baselines::Baselines;
-use crate::soft;
+use crate::{clip_sizes, soft};
 use anyhow::Context;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::schedule::Schedule;
@@ -20,6 +20,12 @@ pub struct Arguments {
     /// Measures only these, and keeps the others as they are.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// BVH files, or folders of them: measures sizes of clips anew.
+    #[arg(long)]
+    clips: Vec<PathBuf>,
+    /// How much work is spent on the size of clips, 1 to 9.
+    #[arg(long, default_value_t = 9)]
+    effort: u32,
     /// Tolerances, as parts of the diagonal.
     #[arg(long, value_delimiter = ',', default_values = ["1e-2", "3e-3", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5"])]
     tolerance: Vec<String>,
@@ -35,6 +41,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     if let Some(sequences) = &arguments.sequences {
         measure(sequences, arguments, &folder.join(TABLE))?;
     }
+    if !arguments.clips.is_empty() {
+        let table = clip_sizes::measure(&arguments.clips, arguments.effort)?;
+        std::fs::write(folder.join(clip_sizes::TABLE), table)?;
+    }
     let mut pictures = vec![
         ("schedule.svg", schedule()),
         ("levels.svg", levels()),
@@ -44,6 +54,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     match std::fs::read_to_string(folder.join(TABLE)) {
         Ok(table) => pictures.push(("size-error.svg", size_error(&table)?)),
         Err(_) => eprintln!("no {TABLE}: sizes against errors are not drawn"),
+    }
+    match std::fs::read_to_string(folder.join(clip_sizes::TABLE)) {
+        Ok(table) => pictures.push(("clip-size-error.svg", clip_sizes::picture(&table)?)),
+        Err(_) => eprintln!("no {}: sizes of clips are not drawn", clip_sizes::TABLE),
     }
     for (name, picture) in pictures {
         let path = folder.join(name);
@@ -79,20 +93,20 @@ fn measure(folder: &Path, arguments: &Arguments, table: &Path) -> anyhow::Result
     Ok(std::fs::write(table, out)?)
 }
 
-const INK: &str = "#222";
+pub const INK: &str = "#222";
 const PALE: &str = "#bbb";
-const BLUE: &str = "#1b6ca8";
-const ORANGE: &str = "#d9731a";
-const GREEN: &str = "#3a8f4d";
+pub const BLUE: &str = "#1b6ca8";
+pub const ORANGE: &str = "#d9731a";
+pub const GREEN: &str = "#3a8f4d";
 
 /// An SVG picture that grows.
-struct Picture {
+pub struct Picture {
     text: String,
     size: [f64; 2],
 }
 
 impl Picture {
-    fn new(width: f64, height: f64) -> Picture {
+    pub fn new(width: f64, height: f64) -> Picture {
         Picture {
             text: String::new(),
             size: [width, height],
@@ -103,32 +117,32 @@ impl Picture {
         self.text += &format!("{element}\n");
     }
 
-    fn line(&mut self, a: [f64; 2], b: [f64; 2], colour: &str, width: f64) {
+    pub fn line(&mut self, a: [f64; 2], b: [f64; 2], colour: &str, width: f64) {
         let ([x, y], [u, v]) = (a, b);
         self.put(format_args!(
             r#"<line x1="{x:.1}" y1="{y:.1}" x2="{u:.1}" y2="{v:.1}" stroke="{colour}" stroke-width="{width}"/>"#
         ));
     }
 
-    fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
+    pub fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
         self.put(format_args!(
             r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#
         ));
     }
 
-    fn ring(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
+    pub fn ring(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
         self.put(format_args!(
             r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="none" stroke="{colour}" stroke-width="1.5"/>"#
         ));
     }
 
-    fn text(&mut self, [x, y]: [f64; 2], anchor: &str, size: f64, colour: &str, text: &str) {
+    pub fn text(&mut self, [x, y]: [f64; 2], anchor: &str, size: f64, colour: &str, text: &str) {
         self.put(format_args!(
             r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{text}</text>"#
         ));
     }
 
-    fn path(&mut self, points: &[[f64; 2]], colour: &str, width: f64, dashes: &str) {
+    pub fn path(&mut self, points: &[[f64; 2]], colour: &str, width: f64, dashes: &str) {
         let list: Vec<String> = points
             .iter()
             .map(|[x, y]| format!("{x:.1},{y:.1}"))
@@ -149,7 +163,7 @@ impl Picture {
         ));
     }
 
-    fn finish(self) -> String {
+    pub fn finish(self) -> String {
         let [w, h] = self.size;
         format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="sans-serif">

@@ -1,9 +1,10 @@
-//! Clips of keys: any bytes over small skeletons; what is read plays, any way, with unit rotations.
+//! Clips of keys: any bytes, and clips that an encoder could write with some bytes changed, over small skeletons; what is read plays, any
+//! way, with unit rotations.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::curve::{Curves, Playhead};
+use meshreel_codec::clip::curve::{Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -18,7 +19,11 @@ fuzz_target!(|data: &[u8]| {
         rest: &rest,
         shell: &shell,
     };
-    let Ok(curves) = Curves::read(numbers.rest(), &skeleton) else {
+    let bytes = match numbers.bit() {
+        true => written(&mut numbers, joints),
+        false => numbers.rest().to_vec(),
+    };
+    let Ok(curves) = Curves::read(&bytes, &skeleton) else {
         return;
     };
     let mut playhead = Playhead::new(&curves);
@@ -35,6 +40,73 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(bits(&pose), bits(&again), "any order gives the same");
     }
 });
+
+/// What an encoder could write, then a few bytes of it changed.
+fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
+    let mut head = Head {
+        knots: [Knots::Uniform, Knots::Chordal, Knots::Centripetal][numbers.below(3)],
+        short: numbers.bit(),
+        samples: 1 + u32::from(numbers.u16()) % 9000,
+        fps: f64::from(numbers.u8()) + 0.5,
+        start: f64::from(numbers.i8()),
+        kinds: Vec::new(),
+    };
+    let mut keys = Vec::new();
+    let last = (head.samples - 1) as u16;
+    for joint in 0..joints {
+        let kinds = PARTS.map(|part| {
+            let vector = |numbers: &mut Numbers<'_>| [0; 3].map(|_| f32::from(numbers.i8()));
+            match numbers.below(4) {
+                0 => Kind::Default,
+                1 => {
+                    let [x, y, z] = vector(numbers);
+                    let w = if part == Part::Rotation { 200.0 } else { 0.0 };
+                    Kind::Constant([x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }))
+                }
+                _ if last == 0 => Kind::Default,
+                _ => {
+                    let mut time = 0;
+                    loop {
+                        keys.push(Key {
+                            joint: joint as u16,
+                            part,
+                            time,
+                            payload: u64::from(numbers.u32()) | u64::from(numbers.u16() & 0x7FFF) << 32,
+                        });
+                        if time == last {
+                            break;
+                        }
+                        let step = 1 + u16::from(numbers.u8()) * u16::from(numbers.u8() % 8 + 1);
+                        time = time.saturating_add(step).min(last);
+                        // So that short inputs make short clips.
+                        if numbers.0.is_empty() {
+                            time = last;
+                        }
+                    }
+                    Kind::Animated(match part {
+                        Part::Rotation => Range::default(),
+                        _ => Range {
+                            low: vector(numbers),
+                            size: vector(numbers).map(f32::abs),
+                        },
+                    })
+                }
+            }
+        });
+        head.kinds.push(kinds);
+    }
+    if head.short {
+        let rotations = keys.iter_mut().filter(|key| key.part == Part::Rotation);
+        rotations.for_each(|key| key.payload &= 0xFFFF_FFFF);
+    }
+    let mut bytes = Vec::new();
+    encode(&head, &keys, &mut bytes);
+    for _ in 0..numbers.below(4) {
+        let at = usize::from(numbers.u16()) % bytes.len();
+        bytes[at] ^= numbers.u8();
+    }
+    bytes
+}
 
 fn bits(pose: &[Transform]) -> Vec<u32> {
     let numbers = pose.iter().flat_map(|t| {

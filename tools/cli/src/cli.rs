@@ -62,18 +62,45 @@ pub enum Command {
     Play(PlayArgs),
     /// Measure how fast this machine decodes a file, stage by stage
     Bench(BenchArgs),
-    /// Source against decoded curves
-    #[command(hide = true)]
-    Plot(UnbuiltArgs),
+    /// Draw what a joint or a point does over time, source against decoded, and the error below
+    Plot(PlotArgs),
 }
 
-/// Whatever follows a verb that this version does not have.
+/// `meshreel plot`.
 #[derive(Args)]
-#[command(disable_help_flag = true)]
-pub struct UnbuiltArgs {
-    /// Anything
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
+pub struct PlotArgs {
+    /// The .reel
+    #[arg(value_name = "FILE.reel")]
+    pub file: PathBuf,
+    /// The joint, by name
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "vertex",
+        conflicts_with = "vertex"
+    )]
+    pub joint: Option<String>,
+    /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
+    #[arg(long, value_name = "N")]
+    pub vertex: Option<u32>,
+    /// Which clip, where there are several
+    #[arg(long, value_name = "NAME", conflicts_with = "vertex")]
+    pub clip: Option<String>,
+    /// Which mesh, by the path of its node, where there are several
+    #[arg(long, value_name = "PATH", conflicts_with = "joint")]
+    pub mesh: Option<String>,
+    /// The source files, to draw them and the error, too
+    #[arg(long, value_name = "IN", num_args = 1..)]
+    pub source: Vec<PathBuf>,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd")]
+    pub points: Option<PathBuf>,
+    /// Frames per second of inputs that carry no rate [default: what the .reel was compiled with]
+    #[arg(long, value_name = "F")]
+    pub source_fps: Option<Rate>,
+    /// The picture [default: FILE.png]
+    #[arg(long, short, value_name = "OUT.png")]
+    pub output: Option<PathBuf>,
 }
 
 /// `meshreel compile`.

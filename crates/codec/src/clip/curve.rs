@@ -33,6 +33,7 @@
 //! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of local interpolating
 //! splines*, 1974; P. J. Barry, R. N. Goldman, *A recursive evaluation algorithm for a class of Catmull-Rom splines*, 1988.
 
+mod load;
 mod play;
 mod spline;
 #[cfg(test)]
@@ -42,6 +43,7 @@ use super::Skeleton;
 use crate::Corrupt;
 use crate::bytes::{Cursor as Bytes, put_varint};
 use crate::transform::Transform;
+pub use load::quantized;
 pub use play::Playhead;
 pub use spline::{Knots, Window, unit};
 

@@ -44,6 +44,8 @@ pub struct Tried {
 
 /// A curve's bytes are plain; a key in them can still be half of what it takes.
 const PACKED: usize = 2;
+/// Of so many inserted keys at most all but one are left out again.
+const SPARED: usize = 2;
 /// Bytes of a key.
 const KEY: usize = 10;
 
@@ -84,11 +86,18 @@ pub fn choose(
             Some(best) => best.bytes.len() * PACKED / KEY,
             None => usize::MAX,
         };
-        let done = compress_curves(
-            &wanted.skeleton,
-            clip,
-            &curves(wanted, clip_options, choice, most),
-        )?;
+        let curves = curves(wanted, clip_options, choice, most);
+        // Whether it is worth while is seen without moving keys.
+        let probe = CurveOptions {
+            plain: true,
+            most: most.saturating_mul(SPARED),
+            ..curves.clone()
+        };
+        let compress = |options| compress_curves(&wanted.skeleton, clip, options);
+        let done = match best.is_some().then(|| compress(&probe)).transpose()? {
+            Some(probe) if probe.gave_up => probe,
+            _ => compress(&curves)?,
+        };
         let holds = done.holds && !done.gave_up;
         let bytes = packed(&done.bytes, options.block, options.effort).len();
         tried.push(Tried {

@@ -460,7 +460,8 @@ impl<'a> Fitted<'a> {
             stored: &stored,
             off,
             // Half as many keys may be left after some are left out.
-            most: (self.options.most - self.keys.len()).saturating_mul(2),
+            most: (self.options.most.saturating_sub(self.keys.len()))
+                .saturating_mul(if self.options.plain { 1 } else { 2 }),
         };
         let (keys, holds) = track.fit(self.options.plain);
         let decoded = track.decode(&keys);

@@ -4,6 +4,7 @@
 //! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. What a stage really
 //! reads or writes is smaller or larger; frames per second say how many can be played.
 
+use super::poses::{self, Speed, best};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Memory of the player.
 const HEAP: usize = 256 << 20;
@@ -31,10 +32,11 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let bytes = Arc::new(bytes);
     let reel = Reel::from_source(bytes.clone(), &Limits::default()).map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.clamp(0.01, 60.0));
-    let report = Bench::new(&reel, bytes)
+    let mut report = Bench::new(&reel, bytes)
         .map_err(in_file)?
         .measure(budget)
         .map_err(in_file)?;
+    report.clips = poses::measure(&reel, budget)?;
     let name = arguments.file.display().to_string();
     output.result(&report.json(&name), false, || report.text(&name))?;
     Ok(ExitCode::SUCCESS)
@@ -142,6 +144,7 @@ impl<'a> Bench<'a> {
             frames,
             points: self.points,
             stages,
+            clips: Vec::new(),
         })
     }
 
@@ -218,28 +221,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Seconds of the best pass; as many as fit into the budget, but a few at least.
-fn best(
-    budget: Duration,
-    mut pass: impl FnMut() -> Result<(), meshreel::Error>,
-) -> Result<f64, meshreel::Error> {
-    let begun = Instant::now();
-    let mut best = f64::INFINITY;
-    let mut passes = 0;
-    while passes < PASSES || begun.elapsed() < budget {
-        let begun = Instant::now();
-        pass()?;
-        best = best.min(begun.elapsed().as_secs_f64());
-        passes += 1;
-    }
-    Ok(best)
-}
-
 /// Seconds of each stage for all frames.
 struct Report {
     frames: usize,
     points: u64,
     stages: Vec<(&'static str, f64)>,
+    clips: Vec<Speed>,
 }
 
 impl Report {
@@ -262,7 +249,8 @@ impl Report {
                 json!({ "name": stage, "seconds": seconds, "mb_per_second": megabytes, "frames_per_second": frames })
             })
             .collect();
-        json!({ "file": name, "frames": self.frames, "raw_position_bytes": self.raw_bytes(), "stages": stages })
+        json!({ "file": name, "frames": self.frames, "raw_position_bytes": self.raw_bytes(), "stages": stages,
+            "clips": self.clips.iter().map(Speed::json).collect::<Vec<_>>() })
     }
 
     fn text(&self, name: &str) -> String {
@@ -278,15 +266,22 @@ impl Report {
                 ]
             })
             .collect();
-        format!(
-            "{}: {} frames, {} of raw positions; one core, best of several passes\n\n{}",
-            one_line(name),
-            self.frames,
-            units::bytes(self.raw_bytes()),
-            table(
-                &["stage", "MB/s of raw positions", "ms per frame", "frames/s"],
-                &rows
-            )
-        )
+        let mut text = match self.frames {
+            0 => format!("{}\n", one_line(name)),
+            _ => format!(
+                "{}: {} frames, {} of raw positions; one core, best of several passes\n\n{}",
+                one_line(name),
+                self.frames,
+                units::bytes(self.raw_bytes()),
+                table(
+                    &["stage", "MB/s of raw positions", "ms per frame", "frames/s"],
+                    &rows
+                )
+            ),
+        };
+        if !self.clips.is_empty() {
+            text += &poses::speed_table(&self.clips);
+        }
+        text
     }
 }

@@ -106,6 +106,11 @@ pub struct Done {
 impl Job {
     /// Compiles `inputs` into `target`.
     pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<Done, Failure> {
+        self.compile_one(inputs, target, "")
+    }
+
+    /// The same; `place` says which of many it is.
+    fn compile_one(&self, inputs: &[PathBuf], target: &Path, place: &str) -> Result<Done, Failure> {
         let start = Instant::now();
         let watch = Watch::start();
         let name = target
@@ -113,7 +118,7 @@ impl Job {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let progress = Progress::new(self.output, &name);
+        let progress = Progress::new(self.output, &format!("{place}{name}"));
         progress.wait("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -324,12 +329,13 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
     let start = Instant::now();
     let (mut results, mut rows) = (Vec::new(), Vec::new());
     let (mut failed, mut raw, mut packed) = (0usize, 0u64, 0u64);
-    for input in inputs {
+    for (i, input) in inputs.iter().enumerate() {
         let target = directory.join(reel_name(input));
+        let place = format!("{}/{} ", i + 1, inputs.len());
         let one = [input.clone()];
         let outcome = guarded(|| {
             check_target(&target, &one)?;
-            job.compile(&one, &target)
+            job.compile_one(&one, &target, &place)
         });
         match outcome {
             Ok(done) => {

@@ -8,16 +8,17 @@ mod extract;
 mod info;
 mod live;
 mod play;
+mod plot;
+mod poses;
 mod scene_info;
 mod verify;
 
-use crate::cli::{Command, NOT_BUILT};
+use crate::cli::Command;
 use crate::output::{Failure, Output};
 use std::process::ExitCode;
 
 /// Does what the command line says.
 pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
-    let later = |verb: &str| Err(Failure::usage(format!("'{verb}': {NOT_BUILT}")));
     match command {
         Command::Compile(arguments) => compile::run(*arguments, output),
         Command::Info(arguments) => info::run(&arguments, output),
@@ -26,6 +27,6 @@ pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Play(arguments) => play::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
-        Command::Plot(_) => later("plot"),
+        Command::Plot(arguments) => plot::run(&arguments, output),
     }
 }

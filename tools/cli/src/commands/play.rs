@@ -2,6 +2,7 @@
 
 use crate::cli::PlayArgs;
 use crate::commands::live::{Live, Named};
+use crate::commands::poses::Poses;
 use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, memory, units};
 use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
@@ -31,13 +32,13 @@ pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
     };
     let watch = memory::Watch::start();
     let mut session = Session::open(arguments, plain)?;
-    session.play(arguments, output);
+    session.play(arguments, output)?;
     let report = session.end(arguments, watch.stop());
     for line in &report.incidents {
         say(&format!("error: {}", one_line(line)));
     }
     output.result(&report.json(), true, || report.text(arguments))?;
-    let well = report.incidents.is_empty() && report.wrong_frames == 0;
+    let well = report.incidents.is_empty() && report.wrong_frames + report.wrong_poses == 0;
     Ok(ExitCode::from(u8::from(!well)))
 }
 
@@ -178,6 +179,7 @@ struct Session {
     names: Vec<String>,
     /// Instances with the number of their file.
     instances: Vec<(usize, InstanceId)>,
+    poses: Poses,
     plain: Option<Vec<Plain>>,
     statistics: Statistics,
     tick_ms: Vec<f64>,
@@ -244,7 +246,14 @@ impl Session {
                 }
             }
         }
+        let mut poses = Poses::default();
+        for (number, file) in files.iter().enumerate() {
+            if let Some(reel) = player.reel(*file) {
+                poses.add(number, reel, arguments.copies)?;
+            }
+        }
         Ok(Session {
+            poses,
             player,
             names: arguments
                 .files
@@ -272,7 +281,7 @@ impl Session {
     }
 
     /// Plays in real time, to the end of what does not repeat, or as long as was asked for.
-    fn play(&mut self, arguments: &PlayArgs, output: Output) {
+    fn play(&mut self, arguments: &PlayArgs, output: Output) -> Result<(), Failure> {
         for &(_, instance) in &self.instances {
             let repeat = if arguments.repeat {
                 Repeat::Loop
@@ -287,7 +296,8 @@ impl Session {
         }
         let longest = (0..self.files.len())
             .map(|f| self.duration(f))
-            .fold(0.0, f64::max);
+            .fold(self.poses.longest(), f64::max);
+        self.poses.start(arguments.rate);
         let once = longest / arguments.rate.abs();
         let endless = arguments.repeat || arguments.seek_every.is_some() || !once.is_finite();
         let seconds = arguments
@@ -313,18 +323,20 @@ impl Session {
                     self.player.command(instance, Command::GoTo(at));
                     self.player.command(instance, Command::Play);
                 }
+                self.poses.go_to(|| seeks.next());
             }
-            self.tick(dt);
+            self.tick(dt, arguments)?;
             if live.is_due(begun.elapsed()) {
                 counting::uncounted(|| self.draw(&mut live));
             }
-            if !endless && self.ended() {
+            if !endless && self.ended() && self.poses.ended(arguments.rate) {
                 break;
             }
         }
         self.allocations = Some(counting::stop());
         live.clear();
         self.seconds = begun.elapsed().as_secs_f64();
+        Ok(())
     }
 
     fn ended(&self) -> bool {
@@ -336,10 +348,15 @@ impl Session {
         self.instances.iter().all(ended)
     }
 
-    fn tick(&mut self, dt: f64) {
+    fn tick(&mut self, dt: f64, arguments: &PlayArgs) -> Result<(), Failure> {
         let begun = Instant::now();
         self.player.tick(dt);
+        let step = dt * arguments.rate;
+        self.poses.tick(step, arguments.repeat)?;
         let mut busy = begun.elapsed();
+        if arguments.check {
+            counting::uncounted(|| self.poses.check(arguments.repeat))?;
+        }
         for i in 0..self.instances.len() {
             let (file, instance) = self.instances[i];
             let begun = Instant::now();
@@ -361,6 +378,7 @@ impl Session {
                 self.incidents.push(line);
             });
         }
+        Ok(())
     }
 
     fn name(&self, file: FileId) -> &str {
@@ -421,6 +439,11 @@ impl Session {
             peak_anon_bytes,
             allocations_after_warmup: self.allocations.unwrap_or(0),
             tick_ms: percentiles(&mut self.tick_ms),
+            poses: self.poses.poses,
+            checked_poses: self.poses.checked,
+            wrong_poses: self.poses.wrong,
+            clips: self.poses.json(&self.names),
+            clip_text: self.poses.text(),
             checked_frames: arguments.check.then_some(self.checked),
             wrong_frames: self.wrong,
             streams: streams.collect(),
@@ -508,6 +531,11 @@ struct Report {
     tick_ms: [f64; 3],
     checked_frames: Option<u64>,
     wrong_frames: u64,
+    poses: u64,
+    checked_poses: u64,
+    wrong_poses: u64,
+    clips: Vec<Value>,
+    clip_text: String,
     streams: Vec<StreamReport>,
     incidents: Vec<String>,
 }
@@ -548,6 +576,8 @@ impl Report {
             "allocations_after_warmup": self.allocations_after_warmup,
             "tick_ms": { "p50": p50, "p99": p99, "max": max },
             "checked_frames": self.checked_frames, "wrong_frames": self.wrong_frames,
+            "poses": self.poses, "clips": self.clips,
+            "checked_poses": self.checked_frames.map(|_| self.checked_poses), "wrong_poses": self.wrong_poses,
             "streams": streams, "errors": self.incidents,
         })
     }
@@ -596,6 +626,7 @@ impl Report {
             "tick: {p50:.3} ms in half of all cases, {p99:.3} in 99 of 100, {max:.3} at worst; {} allocations after warm-up\n",
             self.allocations_after_warmup
         );
+        text += &self.clip_text;
         text += &format!(
             "heap: {} of {} at most\n",
             units::bytes(self.heap_peak_bytes),
@@ -605,6 +636,12 @@ impl Report {
             text += &format!(
                 "{checked} frames compared with a plain decode, {} differ\n",
                 self.wrong_frames
+            );
+        }
+        if self.checked_poses > 0 {
+            text += &format!(
+                "{} poses compared with those of fresh cursors, {} differ\n",
+                self.checked_poses, self.wrong_poses
             );
         }
         text

@@ -75,7 +75,7 @@ pub fn check(
 }
 
 /// A value among the file's options.
-fn stored<T: std::str::FromStr>(reel: &Reel, key: &str) -> Option<T> {
+pub fn stored<T: std::str::FromStr>(reel: &Reel, key: &str) -> Option<T> {
     reel.description()
         .options
         .lines()

@@ -151,8 +151,8 @@ pub fn draw(image: &mut Image, text: &str, x: f32, y: f32, size: f32, colour: Rg
     }
 }
 
-/// A line with round ends and soft edges.
-fn segment(image: &mut Image, a: [f32; 2], b: [f32; 2], half: f32, colour: Rgb) {
+/// A line with round ends and soft edges, `half` as broad to either side; a dot where it has no length.
+pub fn segment(image: &mut Image, a: [f32; 2], b: [f32; 2], half: f32, colour: Rgb) {
     let reach = half + 1.0;
     let low = [a[0].min(b[0]) - reach, a[1].min(b[1]) - reach];
     let high = [a[0].max(b[0]) + reach, a[1].max(b[1]) + reach];

@@ -1,5 +1,6 @@
 //! Pictures of meshes, made on the CPU: a z-buffer rasterizer, a stroke font, contact sheets.
 
+pub mod chart;
 pub mod font;
 pub mod frames;
 pub mod image;

@@ -24,8 +24,7 @@ fn help_of_every_verb() {
 #[test]
 fn help_lists_nothing_that_is_not_built() {
     let general = run(["--help"]).expect(0).stdout;
-    let named = |line: &str| line.trim_start().starts_with("plot");
-    assert!(!general.lines().any(named));
+    assert!(!general.contains("not built"));
     let help = run(["compile", "--help"]).expect(0).stdout;
     let later = [
         "--lod",
@@ -118,7 +117,6 @@ fn wrong_usage_is_exit_2_and_one_line() {
 fn what_later_versions_have_is_named_as_such() {
     let flag = bundled("a_flag_wind.abc");
     for line in [
-        "plot x.reel --joint hip -o x.png",
         "compile $IN -o x.reel --method rigid",
         "compile $IN -o x.reel --method skinned",
         "compile $IN -o x.reel --parts connected",

@@ -1,0 +1,524 @@
+//! `meshreel plot`: what a joint or a point does over time, source against decoded, and the error below.
+
+use crate::cli::PlotArgs;
+use crate::inputs::{self, InputOptions};
+use crate::output::{Class, Failure, Output, remarks_json};
+use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
+use crate::picture::frames;
+use crate::units;
+use glam::{DAffine3, DQuat, DVec3};
+use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
+use meshreel::{FrameDecoder, Limits, Reel, Transform};
+use meshreel_scene::sample::{self, World};
+use meshreel_scene::{Qvv, Remark, Scene};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Most samples of a curve that are drawn: as many as there are pixels, a few times over.
+const MOST: usize = 20_000;
+
+/// Runs the verb.
+pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
+    if !inputs::is_reel(&arguments.file) {
+        return Err(match arguments.file.exists() {
+            true => Failure::new(
+                Class::Malformed,
+                "not a .reel; 'meshreel compile' makes one of a source file",
+                Some(arguments.file.display().to_string()),
+            ),
+            false => Failure::io(&arguments.file, &std::io::ErrorKind::NotFound.into()),
+        });
+    }
+    let target = match &arguments.output {
+        Some(path) => path.clone(),
+        None => arguments.file.with_extension("png"),
+    };
+    if !target
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("png"))
+    {
+        return Err(Failure::usage(format!(
+            "{}: the picture is a .png",
+            target.display()
+        )));
+    }
+    let reel = Reel::open(&arguments.file, &Limits::default())?;
+    let (scene, remarks) = match arguments.source.is_empty() {
+        true => (None, Vec::new()),
+        false => {
+            let options = InputOptions {
+                points: arguments.points.clone(),
+                source_fps: arguments
+                    .source_fps
+                    .or(super::verify::stored(&reel, "source-fps")),
+            };
+            let (scene, remarks) = inputs::open(&arguments.source, &options)?;
+            (Some(scene), remarks)
+        }
+    };
+    output.remarks(&remarks);
+    let plot = match (&arguments.joint, arguments.vertex) {
+        (Some(joint), _) => of_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
+        (None, Some(vertex)) => of_vertex(
+            &reel,
+            scene.as_ref(),
+            vertex as usize,
+            arguments.mesh.as_deref(),
+        )?,
+        (None, None) => return Err(Failure::usage("name a --joint or a --vertex")),
+    };
+    let image = draw(&plot.title, &plot.subtitle, plot.times, &plot.panels);
+    image.write_png(&target)?;
+    let value = plot.json(&target, &remarks);
+    output.result(&value, true, || {
+        let error = plot.error.map_or(
+            "no source to compare with (--source IN)".into(),
+            |(error, limit)| {
+                format!(
+                    "largest error {}, tolerance {}",
+                    units::short(error),
+                    units::short(limit)
+                )
+            },
+        );
+        format!("{}: {}; {error}", target.display(), plot.subtitle)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is drawn.
+struct Plot {
+    title: String,
+    subtitle: String,
+    times: [f64; 2],
+    panels: Vec<Panel>,
+    /// Largest error and tolerance, where there is a source.
+    error: Option<(f64, f64)>,
+    samples: usize,
+}
+
+impl Plot {
+    fn json(&self, target: &Path, remarks: &[Remark]) -> Value {
+        json!({
+            "output": target.display().to_string(), "title": self.title, "samples": self.samples,
+            "start": self.times[0], "end": self.times[1],
+            "max_error": self.error.map(|e| e.0), "tolerance": self.error.map(|e| e.1),
+            "remarks": remarks_json(remarks),
+        })
+    }
+}
+
+/// The one with such a name, or the only one.
+fn find<'a, T>(
+    all: &'a [T],
+    wanted: Option<&str>,
+    what: &str,
+    name: impl Fn(&T) -> String,
+) -> Result<(usize, &'a T), Failure> {
+    let some = |names: Vec<String>| {
+        let more = if names.len() > 12 { ", …" } else { "" };
+        format!("{}{more}", names[..names.len().min(12)].join(", "))
+    };
+    let names = || some(all.iter().map(&name).collect());
+    match (wanted, all) {
+        (_, []) => Err(Failure::usage(format!("there is no {what} in the file"))),
+        (None, [only]) => Ok((0, only)),
+        (None, _) => Err(Failure::usage(format!("name a --{what}: {}", names()))),
+        (Some(wanted), _) => (all.iter().enumerate())
+            .find(|(_, one)| name(one) == wanted)
+            .ok_or_else(|| {
+                Failure::usage(format!(
+                    "no {what} is called {wanted}; there are {}",
+                    names()
+                ))
+            }),
+    }
+}
+
+fn of_joint(
+    reel: &Reel,
+    scene: Option<&Scene>,
+    joint: &str,
+    clip: Option<&str>,
+) -> Result<Plot, Failure> {
+    let clips = reel.clips()?;
+    let (_, clip) = find(&clips, clip, "clip", |c| c.name().into())?;
+    let names = &clip.skeleton().names;
+    let (j, _) = find(names, Some(joint), "joint", |n| n.clone())?;
+    let source = scene
+        .map(|scene| source_clip(reel, scene, clip))
+        .transpose()?;
+    let record = clip.record();
+    let own = clip.skeleton().tolerance.get(j).copied().unwrap_or(0.0);
+    let limit = if own > 0.0 { own } else { record.tolerance };
+    // Between samples, too, as far as there are pixels for it.
+    let parts = (MOST / clip.samples()).clamp(1, 4);
+    let every = clip.samples().div_ceil(MOST);
+    let count = (clip.samples() - 1) * parts / every + 1;
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let parents = &clip.skeleton().parents;
+    let shell = f64::from(clip.skeleton().shell[j]);
+    let (mut decoded, mut wanted, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..count {
+        let at = (i * every) as f64 / parts as f64;
+        let time = clip.start() + at / clip.fps();
+        clip.sample(
+            &mut cursor,
+            at / clip.fps(),
+            Repeats::Clamp,
+            Rounding::None,
+            &mut pose,
+        )?;
+        decoded.push((time, widen(&pose[j])));
+        if let Some(source) = &source {
+            wanted.push((time, source.between(j, at)));
+            let place = object(parents, j, |k| widen(&pose[k]));
+            let truth = object(parents, j, |k| source.between(k, at));
+            let error = DVec3::AXES.map(|axis| {
+                let point = axis * shell;
+                place
+                    .transform_point3(point)
+                    .distance(truth.transform_point3(point))
+            });
+            errors.push([time, error.into_iter().fold(0.0, f64::max)]);
+        }
+    }
+    let keys = clip
+        .curves()
+        .map(|curves| keys(curves, j, clip))
+        .unwrap_or_default();
+    let unit = unit(reel);
+    let curve = |part: usize, names: &[&str], title: String| {
+        components(part, names, title, &wanted, &decoded, &keys)
+    };
+    let mut panels = vec![
+        curve(
+            0,
+            &["x", "y", "z", "w"],
+            "rotation, unit quaternion (local)".into(),
+        ),
+        curve(1, &["x", "y", "z"], format!("translation{unit} (local)")),
+    ];
+    let scaled = |list: &[(f64, Qvv)]| {
+        list.iter()
+            .any(|(_, q)| (q.scale - DVec3::ONE).abs().max_element() > 1e-6)
+    };
+    if scaled(&decoded) || scaled(&wanted) {
+        panels.push(curve(2, &["x", "y", "z"], "scale (local)".into()));
+    }
+    let worst = errors
+        .iter()
+        .step_by(parts)
+        .map(|e| e[1])
+        .fold(0.0, f64::max);
+    if source.is_some() {
+        panels.push(error_panel(
+            format!(
+                "error in object space, at {}{unit} from the joint",
+                units::short(shell)
+            ),
+            errors,
+            (!record.local).then_some(limit),
+        ));
+    }
+    Ok(Plot {
+        title: format!("{}: {joint}", clip.name()),
+        subtitle: format!(
+            "{} samples, codec {}{}",
+            clip.samples(),
+            record.codec.name(),
+            if source.is_some() {
+                "; pale: source, dark: decoded"
+            } else {
+                ""
+            }
+        ),
+        times: [clip.start(), clip.start() + clip.duration()],
+        panels,
+        error: source.is_some().then_some((worst, limit)),
+        samples: clip.samples(),
+    })
+}
+
+/// The source's clip of the same name, or the only one, as it was compiled.
+fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene::Clip, Failure> {
+    let found = match &scene.clips[..] {
+        [only] => Some(only),
+        all => all.iter().find(|c| c.name == clip.name()),
+    };
+    let Some(source) = found else {
+        return Err(Failure::usage(format!(
+            "the source has no clip {}",
+            clip.name()
+        )));
+    };
+    let range = super::verify::stored::<units::Range>(reel, "range").map(|range| match range {
+        units::Range::Frames(first, last) => sample::Range::Frames(first, last),
+        units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),
+    });
+    let source = source.portion(super::verify::stored(reel, "fps"), range)?;
+    if source.tracks.len() != clip.joints() || source.samples != clip.samples() {
+        return Err(Failure::usage(format!(
+            "the source's clip {} has other joints or samples than the file's",
+            source.name
+        )));
+    }
+    Ok(source.into_owned())
+}
+
+/// Times of the keys of a joint's rotation, translation and scale.
+fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip) -> [Vec<f64>; 3] {
+    let mut out = [Vec::new(), Vec::new(), Vec::new()];
+    for key in curves
+        .keys()
+        .iter()
+        .filter(|key| usize::from(key.joint) == joint)
+    {
+        out[key.part as usize].push(clip.start() + f64::from(key.time) / clip.fps());
+    }
+    out.iter_mut()
+        .for_each(|times| times.sort_by(f64::total_cmp));
+    out
+}
+
+/// Components over time; quaternions with the sign that is nearer to the one before (first: to `side`), so that curves do not jump.
+fn values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f64; 4])> {
+    let mut before = side.unwrap_or(DQuat::IDENTITY);
+    let mut out = Vec::with_capacity(list.len());
+    for (time, q) in list {
+        let value = match part {
+            0 => {
+                before = match before.dot(q.rotation) < 0.0 {
+                    true => -q.rotation,
+                    false => q.rotation,
+                };
+                before.to_array()
+            }
+            1 => q.translation.extend(0.0).to_array(),
+            _ => q.scale.extend(0.0).to_array(),
+        };
+        out.push((*time, value));
+    }
+    out
+}
+
+fn components(
+    part: usize,
+    names: &[&str],
+    title: String,
+    wanted: &[(f64, Qvv)],
+    decoded: &[(f64, Qvv)],
+    keys: &[Vec<f64>; 3],
+) -> Panel {
+    let wanted = values(part, wanted, None);
+    let side = wanted.first().map(|(_, v)| DQuat::from_array(*v));
+    let decoded = values(part, decoded, side);
+    let mut series = Vec::new();
+    for (look, list) in [(Look::Broad, &wanted), (Look::Thin, &decoded)] {
+        for (k, name) in names.iter().enumerate().filter(|_| !list.is_empty()) {
+            series.push(Series {
+                name: if look == Look::Thin {
+                    name.to_string()
+                } else {
+                    String::new()
+                },
+                colour: COLOURS[k],
+                look,
+                points: list.iter().map(|(time, v)| [*time, v[k]]).collect(),
+            });
+        }
+    }
+    // Keys lie on the decoded curves.
+    for (k, _) in names.iter().enumerate().filter(|_| !keys[part].is_empty()) {
+        let near = |time: &f64| {
+            let i = decoded.partition_point(|(t, _)| *t < time - 1e-9);
+            decoded.get(i).map(|(_, v)| [*time, v[k]])
+        };
+        series.push(Series {
+            name: if k == 0 {
+                format!("{} keys", keys[part].len())
+            } else {
+                String::new()
+            },
+            colour: COLOURS[k],
+            look: Look::Dots,
+            points: keys[part].iter().filter_map(near).collect(),
+        });
+    }
+    Panel {
+        title,
+        series,
+        limit: None,
+        from_zero: false,
+    }
+}
+
+fn error_panel(title: String, errors: Vec<[f64; 2]>, limit: Option<f64>) -> Panel {
+    Panel {
+        title,
+        series: vec![Series {
+            name: "error".into(),
+            colour: [40, 40, 44],
+            look: Look::Thin,
+            points: errors,
+        }],
+        limit: limit.map(|limit| (limit, format!("tolerance {}", units::short(limit)))),
+        from_zero: true,
+    }
+}
+
+fn widen(t: &Transform) -> Qvv {
+    Qvv {
+        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
+        translation: DVec3::from_array(t.translation.map(f64::from)),
+        scale: DVec3::from_array(t.scale.map(f64::from)),
+    }
+}
+
+/// Object space of one joint: its chain multiplied up.
+fn object(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv) -> DAffine3 {
+    let mut matrix = local(joint).matrix();
+    let mut at = joint;
+    while (parents[at] as usize) < at {
+        at = parents[at] as usize;
+        matrix = local(at).matrix() * matrix;
+    }
+    matrix
+}
+
+/// " in cm" and so on.
+fn unit(reel: &Reel) -> &'static str {
+    match reel.description().unit {
+        1 => " in m",
+        2 => " in cm",
+        3 => " in mm",
+        4 => " in inches",
+        _ => "",
+    }
+}
+
+fn of_vertex(
+    reel: &Reel,
+    scene: Option<&Scene>,
+    point: usize,
+    mesh: Option<&str>,
+) -> Result<Plot, Failure> {
+    let description = reel.description();
+    let nodes: Vec<usize> = (0..description.nodes.len())
+        .filter(|n| description.nodes[*n].mesh.is_some())
+        .collect();
+    let (_, &node) = find(&nodes, mesh, "mesh", |n| description.nodes[*n].path.clone())?;
+    let record = &description.nodes[node];
+    let number = record.mesh.unwrap_or(0) as usize;
+    let map = reel.source_map(number)?;
+    // Source points where the map is there, else vertices of the file.
+    let vertex = match &map {
+        Some(map) => map.vertex_point.iter().position(|p| *p as usize == point),
+        None => Some(point),
+    };
+    let mut decoder = FrameDecoder::new(reel)?;
+    let placed = scene.map(Scene::expand).transpose()?;
+    let mut world = match (scene, &placed) {
+        (Some(scene), Some(placed)) => Some(World::new(scene, placed)?),
+        _ => None,
+    };
+    let (mut decoded, mut wanted, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut floats = Vec::new();
+    for (frame, of) in reel.frames().iter().enumerate() {
+        decoder.decode(frame)?;
+        if !decoder.visible(node) {
+            continue;
+        }
+        let view = decoder.mesh(number);
+        let Some(vertex) = vertex.filter(|v| *v < view.vertex_count()) else {
+            return Err(Failure::usage(format!(
+                "--vertex {point}: {} has no such {} at {} s",
+                record.path,
+                if map.is_some() {
+                    "source point"
+                } else {
+                    "vertex"
+                },
+                of.time
+            )));
+        };
+        floats.resize(3 * view.vertex_count(), 0.0f32);
+        view.positions_into(&mut floats)?;
+        let matrix = decoder.world(node);
+        let p = [0, 1, 2].map(|k| f64::from(floats[3 * vertex + k]));
+        let row = |r: &[f64; 4]| r[0] * p[0] + r[1] * p[1] + r[2] * p[2] + r[3];
+        let place = DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]));
+        let at = |translation: DVec3| {
+            (
+                of.time,
+                Qvv {
+                    translation,
+                    ..Qvv::IDENTITY
+                },
+            )
+        };
+        decoded.push(at(place));
+        let (Some(scene), Some(placed), Some(world), Some(_)) = (scene, &placed, &mut world, &map)
+        else {
+            continue;
+        };
+        let meshes = frames::of_scene(scene, placed, world, of.time)?;
+        let source = meshes.iter().find(|mesh| mesh.path == record.path);
+        if let Some(truth) = source.and_then(|mesh| mesh.surface.positions.get(point)) {
+            wanted.push(at(*truth));
+            errors.push([of.time, truth.distance(place)]);
+        }
+    }
+    if decoded.is_empty() {
+        return Err(Failure::usage(format!("{} is never visible", record.path)));
+    }
+    if scene.is_some() && wanted.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: the source has no such mesh, or the file no source map to match its points",
+            record.path
+        )));
+    }
+    let unit = unit(reel);
+    let none = [Vec::new(), Vec::new(), Vec::new()];
+    let title = format!("position{unit} (world)");
+    let mut panels = vec![components(
+        1,
+        &["x", "y", "z"],
+        title,
+        &wanted,
+        &decoded,
+        &none,
+    )];
+    let worst = errors.iter().map(|e| e[1]).fold(0.0, f64::max);
+    let error = (!wanted.is_empty()).then_some((worst, record.tolerance));
+    if error.is_some() {
+        panels.push(error_panel(
+            format!("error{unit} (world)"),
+            errors,
+            Some(record.tolerance),
+        ));
+    }
+    let times = [decoded[0].0, decoded[decoded.len() - 1].0];
+    Ok(Plot {
+        title: format!(
+            "{}: {} {point}",
+            record.path,
+            if map.is_some() { "point" } else { "vertex" }
+        ),
+        subtitle: format!(
+            "{} frames{}",
+            decoded.len(),
+            if error.is_some() {
+                "; pale: source, dark: decoded"
+            } else {
+                ""
+            }
+        ),
+        times,
+        panels,
+        error,
+        samples: decoded.len(),
+    })
+}

@@ -1,0 +1,320 @@
+//! Clips in `play` and `bench`: poses at each tick through the stored form, and how long a pose takes.
+
+use crate::output::{Failure, one_line, table};
+use crate::units;
+use meshreel::clip::{Clip, ClipCursor, Repeats, ResidentClip, Rounding};
+use meshreel::{Error, Reel, Transform};
+use meshreel_compile::clip::{ClipOptions, resident};
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Clips that are played, each at its own place.
+#[derive(Default)]
+pub struct Poses {
+    playing: Vec<Playing>,
+    /// Poses that were sampled.
+    pub poses: u64,
+    /// Of these compared with what a fresh cursor gives, and different.
+    pub checked: u64,
+    /// See `checked`.
+    pub wrong: u64,
+}
+
+struct Playing {
+    file: usize,
+    clip: Clip,
+    cursor: ClipCursor,
+    pose: Vec<Transform>,
+    /// Seconds from the first sample: next, and what the pose is of.
+    at: f64,
+    shown: f64,
+    poses: u64,
+}
+
+impl Poses {
+    /// All clips of a file, `copies` times, each copy at another place.
+    pub fn add(&mut self, file: usize, reel: &Reel, copies: u32) -> Result<(), Error> {
+        for clip in reel.clips()? {
+            for copy in 0..copies {
+                self.playing.push(Playing {
+                    file,
+                    cursor: ClipCursor::new(&clip),
+                    pose: vec![Transform::IDENTITY; clip.joints()],
+                    at: clip.duration() * f64::from(copy) / f64::from(copies),
+                    clip: clip.clone(),
+                    shown: 0.0,
+                    poses: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Seconds of the longest.
+    pub fn longest(&self) -> f64 {
+        let durations = self.playing.iter().map(|p| p.clip.duration());
+        durations.fold(0.0, f64::max)
+    }
+
+    /// Where a run at this rate begins: backwards from the end.
+    pub fn start(&mut self, rate: f64) {
+        for p in self
+            .playing
+            .iter_mut()
+            .filter(|p| rate < 0.0 && p.at == 0.0)
+        {
+            p.at = p.clip.duration();
+        }
+    }
+
+    /// All to a part of their length, another one for each.
+    pub fn go_to(&mut self, mut part: impl FnMut() -> f64) {
+        for p in &mut self.playing {
+            p.at = part() * p.clip.duration();
+        }
+    }
+
+    /// Moves on by so many seconds and samples all poses. Allocates nothing.
+    pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
+        let repeats = if repeat {
+            Repeats::Wrap
+        } else {
+            Repeats::Clamp
+        };
+        for p in &mut self.playing {
+            p.clip
+                .sample(&mut p.cursor, p.at, repeats, Rounding::None, &mut p.pose)?;
+            p.shown = p.at;
+            p.at += seconds;
+            p.poses += 1;
+            self.poses += 1;
+        }
+        Ok(())
+    }
+
+    /// Compares the poses of the last tick with those of cursors that were nowhere before.
+    pub fn check(&mut self, repeat: bool) -> Result<(), Error> {
+        let repeats = if repeat {
+            Repeats::Wrap
+        } else {
+            Repeats::Clamp
+        };
+        for p in &self.playing {
+            let mut pose = vec![Transform::IDENTITY; p.pose.len()];
+            let mut cursor = ClipCursor::new(&p.clip);
+            p.clip
+                .sample(&mut cursor, p.shown, repeats, Rounding::None, &mut pose)?;
+            self.checked += 1;
+            self.wrong += u64::from(pose != p.pose);
+        }
+        Ok(())
+    }
+
+    /// All are beyond their end.
+    pub fn ended(&self, rate: f64) -> bool {
+        let ended = |p: &Playing| match rate < 0.0 {
+            true => p.at < 0.0,
+            false => p.at > p.clip.duration(),
+        };
+        self.playing.iter().all(ended)
+    }
+
+    /// One object per clip; `names` are those of the files.
+    pub fn json(&self, names: &[String]) -> Vec<Value> {
+        (self.playing.iter())
+            .map(|p| {
+                json!({
+                    "file": names[p.file], "name": p.clip.name(), "codec": p.clip.record().codec.name(),
+                    "joints": p.clip.joints(), "samples": p.clip.samples(), "poses": p.poses,
+                    "bytes": p.clip.file_bytes(),
+                })
+            })
+            .collect()
+    }
+
+    /// One line, if there are any.
+    pub fn text(&self) -> String {
+        match self.playing.len() {
+            0 => String::new(),
+            clips => format!("{clips} clips: {} poses\n", units::count(self.poses)),
+        }
+    }
+}
+
+/// What a pose of a clip takes, in nanoseconds.
+pub struct Speed {
+    name: String,
+    codec: &'static str,
+    joints: usize,
+    bytes: usize,
+    /// Through the stored form, at 60 Hz from the first sample to the last.
+    forward: f64,
+    /// The same from the last to the first.
+    backward: f64,
+    /// Through the stored form, at random times.
+    random: f64,
+    /// The resident form at random times: bytes, a pose, one joint. None where it cannot hold the tolerance.
+    resident: Option<[f64; 3]>,
+}
+
+/// Times that look random but are the same every time, as parts of the whole.
+fn parts() -> impl Iterator<Item = f64> {
+    (0..1000u64).map(|i| {
+        let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
+        x as f64 / (1u64 << 53) as f64
+    })
+}
+
+/// Measures all clips of a file; each stage for so long at least.
+pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
+    let clips = reel.clips()?;
+    if clips.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The compiler's resident form of what the file holds.
+    let scene = meshreel_check::scene::to_scene(reel)?;
+    let skeletons = reel.skeletons()?;
+    let mut speeds = Vec::new();
+    for (clip, source) in clips.iter().zip(&scene.clips) {
+        let ticks = (clip.duration() * 60.0) as usize + 1;
+        let mut cursor = ClipCursor::new(clip);
+        let mut pose = vec![Transform::IDENTITY; clip.joints()];
+        let mut stored = |times: &mut dyn Iterator<Item = f64>| {
+            for seconds in times {
+                clip.sample(
+                    &mut cursor,
+                    seconds,
+                    Repeats::Clamp,
+                    Rounding::None,
+                    &mut pose,
+                )?;
+                black_box(&mut pose);
+            }
+            Ok(())
+        };
+        let each = |seconds: f64, count: usize| seconds * 1e9 / count as f64;
+        let time = |tick: usize| tick as f64 / 60.0;
+        let forward = best(budget, || stored(&mut (0..ticks).map(time)))?;
+        let backward = best(budget, || stored(&mut (0..ticks).rev().map(time)))?;
+        let times: Vec<f64> = parts().map(|part| part * clip.duration()).collect();
+        let random = best(budget, || stored(&mut times.iter().copied()))?;
+        let options = ClipOptions {
+            tolerance: clip.record().tolerance,
+            ..ClipOptions::default()
+        };
+        let skeleton = clip.record().skeleton as usize;
+        let packed = resident::compress(&scene.skeletons[skeleton], source, &options);
+        let resident = match packed {
+            Err(_) => None,
+            Ok(packed) => {
+                let resident = ResidentClip::open(&skeletons[skeleton], &packed.bytes)?;
+                let mut spare = resident.spare();
+                let whole = best(budget, || {
+                    for seconds in &times {
+                        resident.sample(
+                            *seconds,
+                            Repeats::Clamp,
+                            Rounding::None,
+                            &mut spare,
+                            &mut pose,
+                        )?;
+                        black_box(&mut pose);
+                    }
+                    Ok(())
+                })?;
+                let joint = best(budget, || {
+                    for (i, seconds) in times.iter().enumerate() {
+                        let joint = i * 7 % clip.joints();
+                        black_box(resident.joint(
+                            joint,
+                            *seconds,
+                            Repeats::Clamp,
+                            Rounding::None,
+                        )?);
+                    }
+                    Ok(())
+                })?;
+                Some([
+                    packed.bytes.len() as f64,
+                    each(whole, times.len()),
+                    each(joint, times.len()),
+                ])
+            }
+        };
+        speeds.push(Speed {
+            name: clip.name().into(),
+            codec: clip.record().codec.name(),
+            joints: clip.joints(),
+            bytes: clip.file_bytes(),
+            forward: each(forward, ticks),
+            backward: each(backward, ticks),
+            random: each(random, times.len()),
+            resident,
+        });
+    }
+    Ok(speeds)
+}
+
+/// Seconds of the best pass; as many as fit into the budget, but a few at least.
+pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+    let begun = Instant::now();
+    let mut best = f64::INFINITY;
+    let mut passes = 0;
+    while passes < 3 || begun.elapsed() < budget {
+        let begun = Instant::now();
+        pass()?;
+        best = best.min(begun.elapsed().as_secs_f64());
+        passes += 1;
+    }
+    Ok(best)
+}
+
+impl Speed {
+    /// Nanoseconds by name.
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name, "codec": self.codec, "joints": self.joints, "bytes": self.bytes,
+            "forward_ns": self.forward, "backward_ns": self.backward, "random_ns": self.random,
+            "resident_bytes": self.resident.map(|r| r[0] as u64),
+            "resident_ns": self.resident.map(|r| r[1]), "joint_ns": self.resident.map(|r| r[2]),
+        })
+    }
+}
+
+/// As a table for people.
+pub fn speed_table(speeds: &[Speed]) -> String {
+    let rows: Vec<Vec<String>> = (speeds.iter())
+        .map(|s| {
+            let of = |i: usize| s.resident.map_or("–".into(), |r| format!("{:.0}", r[i]));
+            vec![
+                one_line(&s.name),
+                s.codec.into(),
+                s.joints.to_string(),
+                units::bytes(s.bytes as u64),
+                format!("{:.0}", s.forward),
+                format!("{:.0}", s.backward),
+                format!("{:.0}", s.random),
+                s.resident.map_or("–".into(), |r| units::bytes(r[0] as u64)),
+                of(1),
+                of(2),
+            ]
+        })
+        .collect();
+    let head = [
+        "clip",
+        "<codec",
+        "joints",
+        "bytes",
+        "forward",
+        "backward",
+        "random",
+        "resident",
+        "random",
+        "one joint",
+    ];
+    format!(
+        "\nnanoseconds per pose, one core, best of several passes: as it is in the file (at 60 Hz, and at random times), and resident\n\n{}",
+        table(&head, &rows)
+    )
+}
