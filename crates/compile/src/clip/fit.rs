@@ -28,6 +28,8 @@ pub type Keys = Vec<(u16, [f32; 4])>;
 
 /// Keys on either side of one that goes which may move.
 const REACH: usize = 3;
+/// As far on either side it matters for other keys when one has gone: what moves, what they move, and tangents.
+const NEAR: usize = 2 * REACH + 4;
 /// Rounds of least squares around one key.
 const ROUNDS: usize = 5;
 /// Times that all keys are tried.
@@ -48,9 +50,10 @@ impl Track<'_> {
     pub fn fit(&self, plain: bool) -> (Keys, bool) {
         let mut keys = self.inserted();
         if !plain && keys.len() <= self.most {
+            let mut open = vec![true; keys.len()];
             for _ in 0..PASSES {
                 let before = keys.len();
-                self.leave_out(&mut keys);
+                self.leave_out(&mut keys, &mut open);
                 if keys.len() == before {
                     break;
                 }
@@ -149,18 +152,26 @@ impl Track<'_> {
             )
     }
 
-    /// Leaves out keys as long as all holds.
-    fn leave_out(&self, keys: &mut Keys) {
+    /// Leaves out keys as long as all holds. `open`: those for which nothing around has been the same before.
+    fn leave_out(&self, keys: &mut Keys, open: &mut Vec<bool>) {
         let mut i = 1;
         while i + 1 < keys.len() {
+            if !open[i] {
+                i += 1;
+                continue;
+            }
             let from = i.saturating_sub(REACH);
             let to = (i + REACH).min(keys.len() - 1);
             let around: Vec<(u16, [f32; 4])> = keys[from..=to].to_vec();
             keys.remove(i);
             if self.refit(keys, from, to) {
+                open.remove(i);
+                let near = i.saturating_sub(NEAR)..(i + NEAR).min(open.len());
+                open[near].fill(true);
                 continue;
             }
             keys.splice(from..to, around);
+            open[i] = false;
             i += 1;
         }
     }

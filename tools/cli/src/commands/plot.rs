@@ -216,7 +216,7 @@ fn of_joint(
     if source.is_some() {
         panels.push(error_panel(
             format!(
-                "error in object space, at {}{unit} from the joint",
+                "error{unit} (object space, {} from the joint)",
                 units::short(shell)
             ),
             errors,
