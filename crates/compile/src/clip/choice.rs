@@ -107,21 +107,27 @@ pub fn choose(
             keys: (!done.gave_up).then_some([done.samples, done.keys]),
             seconds: start.elapsed().as_secs_f64(),
         });
+        let local = choice.curve.local.is_some();
         if choice.codec == CodecChoice::Curve && !holds {
             return Err(Error::Unsupported {
                 what: format!(
-                    "clip {}: curves of {}-bit rotations cannot hold a tolerance of {} ({} is left); give a larger --tolerance, or --codec auto",
+                    "clip {}: curves of {}-bit rotations cannot hold a tolerance of {}{}; give a larger --tolerance{}",
                     clip.name,
                     if choice.curve.short { 32 } else { 48 },
                     done.tolerance,
-                    done.max_error,
+                    if local {
+                        " for each sub-track".into()
+                    } else {
+                        format!(" ({} is left)", done.max_error)
+                    },
+                    if local { "" } else { ", or --codec auto" },
                 ),
             });
         }
         if holds && best.as_ref().is_none_or(|best| bytes < best.bytes.len()) {
             best = Some(Chosen {
                 codec: Codec::Curve,
-                local: choice.curve.local.is_some(),
+                local,
                 bytes: done.bytes,
                 tolerance: done.tolerance,
                 max_error: done.max_error,
