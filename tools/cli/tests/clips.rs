@@ -380,7 +380,7 @@ fn the_local_rule_is_checked_by_itself() {
         (&"local".into(), &32.into())
     );
     // Another source is found out under this rule, too.
-    std::fs::write(at.join("other.bvh"), bvh(200, 2.0)).unwrap();
+    std::fs::write(at.join("other.bvh"), bvh(200, 40.0)).unwrap();
     assert_eq!(
         json(&["verify", "other.bvh", "a.reel", "--json"], at)["ok"],
         false

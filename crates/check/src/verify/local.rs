@@ -87,11 +87,8 @@ impl Local {
                 rotation = decoded.inverse() * self.turns[0][j];
                 let place = metric.truth[j].translation;
                 translation = match metric.parents[j] {
-                    Some(p) => metric.decoded[p]
-                        .inverse()
-                        .transform_point3(place.into())
-                        .into(),
-                    None => place.into(),
+                    Some(p) => metric.decoded[p].inverse().transform_point3(place),
+                    None => place,
                 };
             }
             let bone = self.bones[j];

@@ -49,7 +49,7 @@ pub struct CurveOptions {
     pub plain: bool,
     /// Of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
     pub tolerances: Vec<f64>,
-    /// Gives up where it takes more keys than this.
+    /// Gives up where it takes more keys than this; with `plain` already where the first sub-tracks take more than their part of it.
     pub most: usize,
 }
 
@@ -133,22 +133,31 @@ pub fn compress_curves(
         (Rule::Guaranteed, false) => &[0.5, 1.0],
         _ => &[1.0],
     };
+    let all_moving = clip.tracks.iter().map(count_moving).sum::<usize>().max(1);
     let all = shares.iter().map(|&share| {
         let mut fitted = Fitted::new(clip, &joints, options, share);
-        for j in 0..truth.joints {
-            if fitted.keys.len() <= options.most {
-                fitted.joint(&truth, &tree, j);
+        let mut moving = 0;
+        for (j, track) in clip.tracks.iter().enumerate() {
+            fitted.joint(&truth, &tree, j);
+            moving += count_moving(track);
+            let part = match options.plain {
+                true => AHEAD * moving.max(FIRST) as f64 / all_moving as f64,
+                false => 1.0,
+            };
+            fitted.gave_up = fitted.keys.len() as f64 > options.most as f64 * part.min(1.0);
+            if fitted.gave_up {
+                break;
             }
         }
         fitted
     });
-    let best = all.min_by_key(|fitted| (!fitted.holds, fitted.keys.len()));
+    let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
     let Some(fitted) = best else {
         return Err(Error::Misuse {
             what: "no share of the tolerance".into(),
         });
     };
-    if fitted.keys.len() > options.most {
+    if fitted.gave_up {
         return Ok(CompressedCurves {
             bytes: Vec::new(),
             keys: fitted.keys.len(),
@@ -179,6 +188,18 @@ pub fn compress_curves(
         max_error,
         gave_up: false,
     })
+}
+
+/// The first sub-tracks, those near the root, may take this many times their part of all keys before a clip is given up; so many at least are
+/// looked at.
+const AHEAD: f64 = 1.5;
+const FIRST: usize = 4;
+
+/// Sub-tracks that change.
+fn count_moving(track: &scene::Track) -> usize {
+    usize::from(!track.rotation.is_constant())
+        + usize::from(!track.translation.is_constant())
+        + usize::from(!track.scale.is_constant())
 }
 
 /// Largest error of what the bytes decode to.
@@ -279,6 +300,7 @@ struct Fitted<'a> {
     /// Decoded object transforms, per joint all samples.
     object: Vec<Vec<Object>>,
     holds: bool,
+    gave_up: bool,
 }
 
 impl<'a> Fitted<'a> {
@@ -303,6 +325,7 @@ impl<'a> Fitted<'a> {
             keys: Vec::new(),
             object: Vec::new(),
             holds: true,
+            gave_up: false,
         }
     }
 

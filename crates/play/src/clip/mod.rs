@@ -72,7 +72,8 @@ struct Shared {
     file_bytes: usize,
 }
 
-/// What the bytes of a clip are.
+/// What the bytes of a clip are. There is one per clip.
+#[allow(clippy::large_enum_variant)]
 enum Form {
     Sampled(Stored),
     Curve(Curves),
