@@ -30,7 +30,7 @@ use exact::Exact;
 use frames::{Plan, Show, Unit};
 use meshreel::Reel;
 use meshreel::record::{MeshRecord, Method};
-use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, sample};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, sample};
 use polygons::Polygons;
 use report::{Failures, Stats};
 use std::collections::HashMap;
@@ -51,6 +51,14 @@ pub fn verify(
             return Ok(finish(reel, Vec::new(), Vec::new(), failures));
         }
     };
+    let clips_only = match asked.clips_only {
+        true => {
+            let selected = |path: &str| asked.selects(path);
+            Some(hierarchy::clips_only(scene, &selected, &mut Vec::new())?)
+        }
+        false => None,
+    };
+    let scene = clips_only.as_ref().unwrap_or(scene);
     let clips = clip::verify(scene, reel, &asked, &mut failures);
     if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));

@@ -150,6 +150,8 @@ pub struct Options {
     pub meshes: Vec<MeshOverride>,
     /// Clips.
     pub clips: ClipChoice,
+    /// No meshes: the clips of the input, or if there are none, its transforms as one.
+    pub clips_only: bool,
 }
 
 /// How moving points are kept.
@@ -205,6 +207,7 @@ impl Default for Options {
             strip: false,
             meshes: Vec::new(),
             clips: ClipChoice::default(),
+            clips_only: false,
         }
     }
 }
@@ -348,6 +351,9 @@ impl Options {
         }
         if let Some(fps) = self.source_fps {
             line("source-fps", format!("{fps}"));
+        }
+        if self.clips_only {
+            line("clips-only", "true".into());
         }
         for glob in &self.include {
             line("include", glob.clone());

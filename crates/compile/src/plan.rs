@@ -10,7 +10,7 @@ use crate::report::{Phase, Progress, Report};
 use crate::{Error, MethodChoice, Options, Tolerance, identical, write};
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::record::{Method, Visibility};
-use meshreel_scene::{MeshId, Placed, Remark, Scene, sample, sample::World};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +31,16 @@ pub fn compile(
         .num_threads(options.jobs)
         .build()
         .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
+    let mut remarks = remarks;
+    let clips_only = match options.clips_only {
+        true => {
+            let selection = Selection::new(options)?;
+            let selected = |path: &str| selection.has(path);
+            Some(hierarchy::clips_only(scene, &selected, &mut remarks)?)
+        }
+        false => None,
+    };
+    let scene = clips_only.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         let mut report =
             pool.install(|| crate::clip::file::write(scene, remarks, target, options, progress))?;
@@ -146,8 +156,7 @@ impl<'a> Compiler<'a> {
 
     /// Which placed objects' meshes are compiled.
     fn select(&mut self, placed: &[Placed]) -> Result<Vec<bool>, Error> {
-        let include = globs("--include", &self.options.include)?;
-        let exclude = globs("--exclude", &self.options.exclude)?;
+        let selection = Selection::new(self.options)?;
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
         for (i, place) in placed.iter().enumerate() {
@@ -155,7 +164,7 @@ impl<'a> Compiler<'a> {
                 continue;
             };
             all += 1;
-            if (include.is_empty() || hit(&include, &place.path)) && !hit(&exclude, &place.path) {
+            if selection.has(&place.path) {
                 let mesh = &self.scene.meshes[mesh];
                 if mesh.positions.is_empty() {
                     self.remarks.push(Remark::new(
@@ -722,6 +731,26 @@ pub(crate) fn hit(set: &GlobSet, path: &str) -> bool {
             Some(0) | None => return false,
             Some(slash) => end = slash,
         }
+    }
+}
+
+/// `--include` and `--exclude`.
+struct Selection {
+    include: GlobSet,
+    exclude: GlobSet,
+}
+
+impl Selection {
+    fn new(options: &Options) -> Result<Selection, Error> {
+        Ok(Selection {
+            include: globs("--include", &options.include)?,
+            exclude: globs("--exclude", &options.exclude)?,
+        })
+    }
+
+    /// Whether the object at `path` is compiled.
+    fn has(&self, path: &str) -> bool {
+        (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
     }
 }
 

@@ -81,6 +81,17 @@ impl Skeleton {
         names.reverse();
         names.join("/")
     }
+
+    /// The same in another unit of length: everything `factor` times as long.
+    pub fn scaled(&self, factor: f64) -> Skeleton {
+        let mut out = self.clone();
+        for joint in &mut out.joints {
+            joint.rest.translation *= factor;
+            joint.shell = joint.shell.map(|shell| shell * factor);
+            joint.ends.iter_mut().for_each(|end| *end *= factor);
+        }
+        out
+    }
 }
 
 /// One sub-track: a value per sample, or one for all.
@@ -189,6 +200,15 @@ impl Clip {
     /// From first to last sample, in seconds.
     pub fn duration(&self) -> f64 {
         (self.samples - 1) as f64 / self.fps
+    }
+
+    /// The same in another unit of length: everything `factor` times as long.
+    pub fn scaled(&self, factor: f64) -> Clip {
+        let mut out = self.clone();
+        for track in &mut out.tracks {
+            track.translation.0.iter_mut().for_each(|v| *v *= factor);
+        }
+        out
     }
 
     /// 40 bytes per joint and sample: what the figures of this field call raw.

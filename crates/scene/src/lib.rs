@@ -6,10 +6,13 @@
 
 pub mod clip;
 pub mod error;
+mod grid;
+pub mod hierarchy;
 pub mod merge;
 pub mod model;
 pub mod read;
 pub mod sample;
+mod trs;
 pub mod write;
 
 pub use clip::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};

@@ -106,7 +106,7 @@ pub struct PlotArgs {
 /// `meshreel compile`.
 #[derive(Args)]
 pub struct CompileArgs {
-    /// Inputs: .abc (Ogawa or HDF5), .obj with --points, or a quoted sequence such as 'frame.####.obj'. Several are
+    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, or a quoted sequence such as 'frame.####.obj'. Several are
     /// merged by node path, or compiled each for itself when the output is a directory
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
@@ -194,6 +194,9 @@ pub struct Content {
     /// The animation is a closed cycle, also where the last frame differs from the first
     #[arg(long, help_heading = "Content")]
     pub cycle: bool,
+    /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
+    #[arg(long, help_heading = "Content")]
+    pub clips_only: bool,
     /// Leave out the source map (smaller file; verify then matches by nearest points)
     #[arg(long, help_heading = "Content")]
     pub strip: bool,
@@ -239,9 +242,6 @@ pub struct LaterFlags {
     /// One topology for a changing one
     #[arg(long, hide = true)]
     pub remesh: bool,
-    /// Transform tracks only
-    #[arg(long, hide = true)]
-    pub clips_only: bool,
 }
 
 impl LaterFlags {
@@ -251,7 +251,6 @@ impl LaterFlags {
             (self.parts.is_some(), "--parts"),
             (self.lod.is_some(), "--lod"),
             (self.remesh, "--remesh"),
-            (self.clips_only, "--clips-only"),
         ]
         .into_iter()
         .find_map(|(used, name)| used.then_some(name))
@@ -358,8 +357,8 @@ pub struct ExtractArgs {
     /// The .reel
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// .abc (Alembic), .glb (glTF), or a directory for a sequence of .obj
-    #[arg(long, short, value_name = "OUT.abc|OUT.glb|DIR/")]
+    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj
+    #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
 }
 

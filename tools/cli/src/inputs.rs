@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Kinds of inputs that a later version reads.
-const LATER: [&str; 6] = ["glb", "gltf", "usd", "usda", "usdc", "usdz"];
+const LATER: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
 
 /// How inputs are opened.
 #[derive(Clone, Default)]
@@ -98,7 +98,7 @@ fn refuse_later(path: &Path) -> Result<(), Failure> {
         return Err(Failure::new(
             Class::Unsupported,
             format!(
-                "this kind of file is {NOT_BUILT}; export Alembic (.abc) or an .obj sequence instead"
+                "this kind of file is {NOT_BUILT}; export Alembic (.abc), glTF (.glb) or an .obj sequence instead"
             ),
             Some(path.display().to_string()),
         ));

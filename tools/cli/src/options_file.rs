@@ -223,6 +223,7 @@ impl Content {
             smooth_angle: self.smooth_angle.or(lower.smooth_angle),
             cycle: self.cycle || lower.cycle,
             strip: self.strip || lower.strip,
+            clips_only: self.clips_only || lower.clips_only,
             method: self.method.or(lower.method),
             preset: self.preset.or(lower.preset),
             block: self.block.or(lower.block),

@@ -22,6 +22,7 @@ pub(crate) struct Asked {
     pub colour_bits: u32,
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
+    pub clips_only: bool,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -77,6 +78,7 @@ impl Asked {
             colour_bits: 8,
             smooth_angle: None,
             frames: FrameOptions::default(),
+            clips_only: false,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -107,6 +109,7 @@ impl Asked {
                 "smooth-angle" => asked.smooth_angle = Some(value.parse().map_err(|_| bad())?),
                 "fps" => asked.frames.fps = Some(positive(value).ok_or_else(bad)?),
                 "range" => asked.frames.range = Some(range(value).ok_or_else(bad)?),
+                "clips-only" => asked.clips_only = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),
                 "mesh-tolerance" => {

@@ -7,6 +7,7 @@ use super::report::{ClipReport, Failures, beyond};
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
 use meshreel::{Reel, Transform};
+use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Qvv, Scene, Unit};
 use rayon::prelude::*;
 
@@ -30,7 +31,10 @@ pub(super) fn verify(
             return Vec::new();
         }
     };
-    let selected = |clip: &&meshreel_scene::Clip| asked.selects(&format!("/{}", clip.name));
+    // Of transforms, what was asked for has chosen the joints.
+    let selected = |clip: &&meshreel_scene::Clip| {
+        scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name))
+    };
     let sources: Vec<&meshreel_scene::Clip> = scene.clips.iter().filter(selected).collect();
     if clips.len() != sources.len() {
         failures.add("", None, || {

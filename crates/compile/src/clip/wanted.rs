@@ -5,6 +5,7 @@ use super::ClipOptions;
 use crate::plan::{globs, hit};
 use crate::{Error, Options, Tolerance};
 use globset::GlobSet;
+use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
 use std::borrow::Cow;
 
@@ -92,7 +93,9 @@ impl<'a> Wanted<'a> {
                 return Err(Error::misuse(format!("clip {} has no skeleton", clip.name)));
             }
             let path = format!("/{}", clip.name);
-            if (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
+            // Of transforms, they have chosen the joints.
+            let chosen = scene.format == TRANSFORMS;
+            if chosen || (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
                 clips.push(clip.portion(options.fps, options.range)?);
             }
         }
@@ -127,8 +130,8 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
     let unit = metres(options.unit.or(scene.unit));
     let tolerance = match options.tolerance {
         Tolerance::Absolute(t) => t,
-        // What stands there when nobody said anything.
-        Tolerance::Relative(1e-4) => TOLERANCE / unit,
+        // What stands there when nobody said anything, or said it of meshes.
+        Tolerance::Relative(t) if t == 1e-4 || !scene.meshes.is_empty() => TOLERANCE / unit,
         Tolerance::Relative(_) => {
             return Err(Error::misuse(
                 "a clip's --tolerance is a length (of any joint's error), not a percentage; for example --tolerance 0.01",

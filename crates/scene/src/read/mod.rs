@@ -2,6 +2,7 @@
 
 pub mod alembic;
 pub mod bvh;
+pub mod gltf;
 mod lines;
 mod mdd;
 mod number;
@@ -63,10 +64,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         Some(Format::Obj) => obj::open(path, options),
         Some(Format::Ply) => ply::open(path, options),
         Some(Format::Bvh) => bvh::open(path, options),
+        Some(Format::Gltf) => gltf::open(path, options),
         None => Err(Error::unsupported(
             path,
             "neither its content nor its name is that of a kind of file that can be read \
-             (.abc, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
+             (.abc, .glb, .gltf, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
         )),
     }
 }
@@ -78,6 +80,7 @@ enum Format {
     Obj,
     Ply,
     Bvh,
+    Gltf,
 }
 
 /// By the first bytes where these are clear, else by name.
@@ -93,6 +96,8 @@ fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
         Some(Format::Ogawa)
     } else if start == *b"\x89HDF\r\n\x1a\n" {
         Some(Format::Hdf5)
+    } else if start.starts_with(b"glTF") || is_named("gltf") || is_named("glb") {
+        Some(Format::Gltf)
     } else if is_named("obj") {
         Some(Format::Obj)
     } else if is_named("ply") {

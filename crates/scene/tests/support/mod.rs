@@ -53,11 +53,17 @@ impl Glb {
             "VEC2" => 2,
             "VEC3" => 3,
             "VEC4" => 4,
+            "MAT4" => 16,
             other => panic!("{other}"),
         };
         let component = number(accessor, "componentType");
-        let size = if component == 5123 { 2 } else { 4 };
+        let size = match component {
+            5121 => 1,
+            5123 => 2,
+            _ => 4,
+        };
         let value = |b: &[u8]| match component {
+            5121 => f64::from(b[0]),
             5123 => f64::from(u16::from_le_bytes(b.try_into().unwrap())),
             5125 => f64::from(u32::from_le_bytes(b.try_into().unwrap())),
             5126 => f64::from(f32::from_le_bytes(b.try_into().unwrap())),
@@ -113,6 +119,15 @@ impl Glb {
             return Some(at(key));
         }
         let f = (f64::from(time) - keys[key]) / (keys[key + 1] - keys[key]);
+        if path == "rotation" {
+            let rotation = |key| DQuat::from_slice(&at(key)).normalize();
+            return Some(
+                rotation(key)
+                    .slerp(rotation(key + 1), f)
+                    .to_array()
+                    .to_vec(),
+            );
+        }
         Some(
             at(key)
                 .iter()
@@ -147,6 +162,40 @@ impl Glb {
         )
     }
 
+    /// World matrices of all nodes of the scene.
+    fn world(&self, time: f32) -> Vec<DMat4> {
+        let mut out = vec![DMat4::IDENTITY; self.json["nodes"].as_array().unwrap().len()];
+        let list = |v: &Value| -> Vec<usize> {
+            let list = v.as_array().into_iter().flatten();
+            list.map(|n| n.as_u64().unwrap() as usize).collect()
+        };
+        let roots = list(&self.json["scenes"][0]["nodes"]);
+        let mut stack: Vec<_> = roots.iter().map(|r| (*r, DMat4::IDENTITY)).collect();
+        while let Some((node, parent)) = stack.pop() {
+            out[node] = parent * self.local(node, time);
+            let children = list(&self.json["nodes"][node]["children"]);
+            stack.extend(children.iter().map(|c| (*c, out[node])));
+        }
+        out
+    }
+
+    /// The matrix of each joint of a skin: world · inverse bind.
+    fn skin(&self, skin: usize, time: f32) -> Vec<DMat4> {
+        let (skin, world) = (&self.json["skins"][skin], self.world(time));
+        let inverse = skin
+            .get("inverseBindMatrices")
+            .map(|a| self.read(a.as_u64().unwrap() as usize).0);
+        let joints = skin["joints"].as_array().unwrap().iter().enumerate();
+        joints
+            .map(|(i, joint)| {
+                let inverse = inverse.as_ref().map_or(DMat4::IDENTITY, |all| {
+                    DMat4::from_cols_slice(&all[16 * i..16 * i + 16])
+                });
+                world[joint.as_u64().unwrap() as usize] * inverse
+            })
+            .collect()
+    }
+
     /// All triangles in world space at a time; a scale of 0 hides.
     pub fn triangles(&self, time: f32) -> Vec<[DVec3; 3]> {
         let mut out = Vec::new();
@@ -167,13 +216,29 @@ impl Glb {
             }
             if json.get("mesh").is_some() && matrix.x_axis.length() > 0.0 {
                 let weights = self.animated(node, "weights", time).unwrap_or_default();
-                self.mesh(number(json, "mesh"), &weights, &matrix, &mut out);
+                let skin = json
+                    .get("skin")
+                    .map(|s| self.skin(s.as_u64().unwrap() as usize, time));
+                self.mesh(
+                    number(json, "mesh"),
+                    &weights,
+                    &matrix,
+                    skin.as_deref(),
+                    &mut out,
+                );
             }
         }
         out
     }
 
-    fn mesh(&self, mesh: usize, weights: &[f64], matrix: &DMat4, out: &mut Vec<[DVec3; 3]>) {
+    fn mesh(
+        &self,
+        mesh: usize,
+        weights: &[f64],
+        matrix: &DMat4,
+        skin: Option<&[DMat4]>,
+        out: &mut Vec<[DVec3; 3]>,
+    ) {
         for primitive in self.json["meshes"][mesh]["primitives"].as_array().unwrap() {
             let Some(indices) = primitive.get("indices") else {
                 continue;
@@ -193,8 +258,20 @@ impl Glb {
                     .zip(deltas)
                     .for_each(|(p, d)| *p += weight * d);
             }
-            let point =
-                |i: f64| matrix.transform_point3(DVec3::from_slice(&positions[i as usize * 3..]));
+            let bound = skin.map(|skin| {
+                let read = |name: &str| self.read(number(&primitive["attributes"], name)).0;
+                (skin, read("JOINTS_0"), read("WEIGHTS_0"))
+            });
+            let point = |i: f64| {
+                let i = i as usize;
+                let p = DVec3::from_slice(&positions[i * 3..]);
+                match &bound {
+                    None => matrix.transform_point3(p),
+                    Some((skin, joints, weights)) => (4 * i..4 * i + 4)
+                        .map(|k| skin[joints[k] as usize].transform_point3(p) * weights[k])
+                        .sum(),
+                }
+            };
             let indices = self.read(indices.as_u64().unwrap() as usize).0;
             out.extend(
                 indices

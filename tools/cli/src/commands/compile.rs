@@ -485,6 +485,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     }
     options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
     options.cycle = content.cycle;
+    options.clips_only = content.clips_only;
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.range = content.range.map(|range| match range {

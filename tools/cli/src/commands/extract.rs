@@ -6,7 +6,7 @@ use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_scene::{Remark, Scene, write};
+use meshreel_scene::{Remark, Scene, Unit, write};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -143,7 +143,15 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
             Some(path.display().to_string()),
         ));
     };
-    let mut remarks = write::bvh::write(path, &scene.skeletons[clip.skeleton], clip)?;
+    // What reads BVH takes it as centimetres.
+    let centimetres = match scene.unit {
+        Some(Unit::Metre) => 100.0,
+        Some(Unit::Millimetre) => 0.1,
+        Some(Unit::Inch) => 2.54,
+        Some(Unit::Centimetre) | None => 1.0,
+    };
+    let skeleton = scene.skeletons[clip.skeleton].scaled(centimetres);
+    let mut remarks = write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
     let others = scene.clips.len() - 1;
     if others > 0 {
         let what = format!("a .bvh holds one clip; {others} others were left out");

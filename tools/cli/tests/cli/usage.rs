@@ -26,16 +26,7 @@ fn help_lists_nothing_that_is_not_built() {
     let general = run(["--help"]).expect(0).stdout;
     assert!(!general.contains("not built"));
     let help = run(["compile", "--help"]).expect(0).stdout;
-    let later = [
-        "--lod",
-        "--remesh",
-        "--parts",
-        "--clips-only",
-        "rigid",
-        "skinned",
-        ".glb",
-        ".usd",
-    ];
+    let later = ["--lod", "--remesh", "--parts", "rigid", "skinned", ".usd"];
     for word in later {
         assert!(!help.contains(word), "{word}");
     }
@@ -122,7 +113,6 @@ fn what_later_versions_have_is_named_as_such() {
         "compile $IN -o x.reel --parts connected",
         "compile $IN -o x.reel --lod 3",
         "compile $IN -o x.reel --remesh",
-        "compile $IN -o x.reel --clips-only",
         "extract x.reel -o x.usd",
     ] {
         let run = run_line(line, &[("$IN", &flag)]).expect(2);
@@ -133,7 +123,7 @@ fn what_later_versions_have_is_named_as_such() {
         );
     }
     let directory = tempfile::tempdir().unwrap();
-    for name in ["hero.glb", "scene.usdc"] {
+    for name in ["hero.usda", "scene.usdc"] {
         let input = directory.path().join(name);
         std::fs::write(&input, b"content").unwrap();
         let run = run_line("info $IN", &[("$IN", &input)]).expect(1);

@@ -47,6 +47,11 @@ impl Document {
         })
     }
 
+    /// The file that is written.
+    pub fn target(&self) -> &Path {
+        self.file.target()
+    }
+
     /// Vectors, or numbers where `N` is 1. `bounds`: with min and max, as positions and key times need.
     pub fn floats<const N: usize>(
         &mut self,

@@ -1,15 +1,15 @@
 //! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets, materials
-//! by the names of face sets.
+//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own.
 //!
 //! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It has no
 //! shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
 
 mod buffer;
+mod clip;
 mod mesh;
-mod trs;
 
 use crate::sample::World;
-use crate::{Error, MeshId, Placed, Remark, Scene, Unit};
+use crate::{Error, MeshId, Placed, Remark, Scene, Unit, trs};
 use buffer::{Document, Use};
 use glam::{DMat3, DMat4, DQuat};
 use gltf_json::accessor::Accessor;
@@ -31,7 +31,10 @@ pub fn write(
 ) -> Result<Vec<Remark>, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
-    let (times, keys) = key_times(times, &file, &mut remarks)?;
+    let (times, keys) = match (times, scene.clips.is_empty()) {
+        ([], false) => Default::default(),
+        (times, _) => key_times(times, &file, &mut remarks)?,
+    };
     let placed = scene.expand()?;
     let facts = Facts::gather(scene, &placed, &times)?;
 
@@ -56,10 +59,14 @@ pub fn write(
         meshes,
         channels: Vec::new(),
         samplers: Vec::new(),
+        animations: Vec::new(),
         whole: None,
     };
     let mut roots = Vec::new();
-    let parent_of_roots = tree.unit_node(scene.unit, &mut roots);
+    let parent_of_roots = match placed.is_empty() {
+        true => None,
+        false => tree.unit_node(scene.unit, &mut roots),
+    };
     let world = World::new(scene, &placed)?;
     // For each placed object the node that its children hang on.
     let mut holders: Vec<Index<Node>> = Vec::with_capacity(placed.len());
@@ -93,6 +100,11 @@ pub fn write(
             &file,
             "glTF's unit is the metre: everything hangs on a node that scales it so",
         ));
+    }
+    tree.close_animation("animation", None);
+    let skeletons = tree.skeletons(scene, &mut roots);
+    for clip in &scene.clips {
+        tree.clip(scene, clip, &skeletons[clip.skeleton])?;
     }
     tree.finish(roots, remarks)
 }
@@ -192,6 +204,7 @@ struct Tree<'a> {
     meshes: Meshes<'a>,
     channels: Vec<Channel>,
     samplers: Vec<Sampler>,
+    animations: Vec<Animation>,
     /// Key times of all frames.
     whole: Option<Index<Accessor>>,
 }
@@ -438,6 +451,19 @@ impl Tree<'_> {
         Ok(())
     }
 
+    /// What was animated since the last one becomes an animation.
+    fn close_animation(&mut self, name: &str, extras: gltf_json::Extras) {
+        if !self.channels.is_empty() {
+            self.animations.push(Animation {
+                extensions: None,
+                extras,
+                channels: std::mem::take(&mut self.channels),
+                name: Some(name.into()),
+                samplers: std::mem::take(&mut self.samplers),
+            });
+        }
+    }
+
     fn finish(
         mut self,
         roots: Vec<Index<Node>>,
@@ -445,15 +471,7 @@ impl Tree<'_> {
     ) -> Result<Vec<Remark>, Error> {
         let root = &mut self.meshes.document.root;
         root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
-        if !self.channels.is_empty() {
-            root.animations.push(Animation {
-                extensions: None,
-                extras: Default::default(),
-                channels: self.channels,
-                name: Some("animation".into()),
-                samplers: self.samplers,
-            });
-        }
+        root.animations = self.animations;
         let scene = gltf_json::Scene {
             extensions: None,
             extras: Default::default(),

@@ -1,29 +1,15 @@
-//! Matrices as glTF nodes have them: translation, rotation, scale. What is more than that (shear) becomes two nodes:
+//! Matrices as translation, rotation and scale. What is more than that (shear) takes two such:
 //! `M = T · U · D · Vᵀ` by its singular values, U and V rotations, D a scale.
 
+use crate::clip::Qvv;
 use glam::{DMat3, DMat4, DQuat, DVec3};
-
-/// A node's transform.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Trs {
-    pub translation: DVec3,
-    pub rotation: DQuat,
-    pub scale: DVec3,
-}
-
-impl Trs {
-    #[cfg(test)]
-    fn matrix(&self) -> DMat4 {
-        DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
-    }
-}
 
 /// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that compute in
 /// 32 bits leave.
 const TOLERANCE: f64 = 2e-6;
 
 /// The transform, where the matrix is nothing more.
-pub(super) fn plain(m: &DMat4) -> Option<Trs> {
+pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*m);
     let mut scale = DVec3::new(
         linear.x_axis.length(),
@@ -47,16 +33,40 @@ pub(super) fn plain(m: &DMat4) -> Option<Trs> {
         .map(|i| (back.col(i) - linear.col(i)).length())
         .fold(0.0, f64::max);
     let translation = m.w_axis.truncate();
-    (error <= TOLERANCE * size).then_some(Trs {
+    (error <= TOLERANCE * size).then_some(Qvv {
         translation,
         rotation,
         scale,
     })
 }
 
+/// A transform near a matrix that is more: its first axis and the plane of the first two keep their directions, and all
+/// axes their lengths.
+pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
+    let linear = DMat3::from_mat4(*m);
+    let lengths = [linear.x_axis, linear.y_axis, linear.z_axis].map(DVec3::length);
+    let mut scale = DVec3::from_array(lengths);
+    let size = scale.max_element();
+    let part = |v: DVec3| (v.length() > size * 1e-12).then(|| v.normalize());
+    let x = part(linear.x_axis);
+    let along = |v: DVec3, axis: Option<DVec3>| axis.map_or(DVec3::ZERO, |a| a * a.dot(v));
+    let y = part(linear.y_axis - along(linear.y_axis, x));
+    let z = part(linear.z_axis - along(linear.z_axis, x) - along(linear.z_axis, y));
+    let mut axes = complete([x, y, z]);
+    if axes.determinant() < 0.0 {
+        axes.x_axis = -axes.x_axis;
+        scale.x = -scale.x;
+    }
+    Qvv {
+        rotation: DQuat::from_mat3(&axes).normalize(),
+        translation: m.w_axis.truncate(),
+        scale,
+    }
+}
+
 /// Outer transform (T, U, D) and inner rotation (Vᵀ) of any matrix. Of the equally good answers, the one whose V is
 /// nearest to `near`, so that a sequence of matrices gives a steady sequence of answers.
-pub(super) fn sheared(m: &DMat4, near: DMat3) -> (Trs, DQuat, DMat3) {
+pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     let linear = DMat3::from_mat4(*m);
     let v = nearest(eigenvectors(linear.transpose() * linear), near);
     let stretched = linear * v;
@@ -70,7 +80,7 @@ pub(super) fn sheared(m: &DMat4, near: DMat3) -> (Trs, DQuat, DMat3) {
     let u = complete(std::array::from_fn(|i| {
         (scale[i].abs() > size * 1e-9).then(|| stretched.col(i) / scale[i])
     }));
-    let outer = Trs {
+    let outer = Qvv {
         translation: m.w_axis.truncate(),
         rotation: DQuat::from_mat3(&u).normalize(),
         scale,
@@ -182,7 +192,10 @@ mod tests {
         ] {
             let m =
                 DMat4::from_scale_rotation_translation(scale, rotation, DVec3::new(1.0, 2.0, 3.0));
-            assert!(off(&plain(&m).unwrap().matrix(), &m) < 1e-12, "{scale}");
+            assert!(
+                off(&DMat4::from(plain(&m).unwrap().matrix()), &m) < 1e-12,
+                "{scale}"
+            );
         }
     }
 
@@ -201,7 +214,7 @@ mod tests {
                 * DMat4::from_scale(DVec3::new(3.0, 1.0, 1.0));
             assert!(plain(&m).is_none());
             let (outer, inner, v) = sheared(&m, near);
-            let back = outer.matrix() * DMat4::from_quat(inner);
+            let back = DMat4::from(outer.matrix()) * DMat4::from_quat(inner);
             assert!(off(&back, &m) < 1e-9, "{i}: {}", off(&back, &m));
             if let Some(last) = last {
                 assert!(
@@ -217,7 +230,7 @@ mod tests {
             DMat3::IDENTITY,
         );
         assert!(
-            (outer.matrix() * DMat4::from_quat(inner))
+            (DMat4::from(outer.matrix()) * DMat4::from_quat(inner))
                 .x_axis
                 .abs_diff_eq(glam::DVec4::X, 1e-9)
         );

@@ -1,0 +1,157 @@
+//! The uniform times that keys lie on.
+
+use crate::sample::MAX_FRAMES;
+use crate::{Error, SAME_TIME, TimeSampling};
+use std::path::Path;
+
+/// Uniform times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Grid {
+    pub start: f64,
+    pub fps: f64,
+    pub samples: usize,
+}
+
+/// Rates that programs offer; tried where keys are sparse.
+const RATES: [f64; 14] = [
+    30.0,
+    24.0,
+    25.0,
+    60.0,
+    50.0,
+    48.0,
+    30_000.0 / 1001.0,
+    24_000.0 / 1001.0,
+    60_000.0 / 1001.0,
+    15.0,
+    12.0,
+    100.0,
+    120.0,
+    240.0,
+];
+/// Keys are a sampled animation, not a drawn one, from this rate on.
+const BAKED: f64 = 9.999;
+/// … up to this one.
+const HIGHEST: f64 = 1000.0;
+
+impl Grid {
+    pub fn time(&self, i: usize) -> f64 {
+        self.start + i as f64 / self.fps
+    }
+
+    pub fn sampling(&self) -> TimeSampling {
+        TimeSampling::Uniform {
+            start: self.start,
+            step: 1.0 / self.fps,
+        }
+    }
+
+    /// From the first to the last of `keys`: at the rate that they have, or one that they lie on, or else at `usual` frames
+    /// per second. The flag says whether all keys are on it. `None` without keys. `path` and `name` are for messages.
+    pub fn of(
+        mut keys: Vec<f64>,
+        usual: f64,
+        path: &Path,
+        name: &str,
+    ) -> Result<Option<(Grid, bool)>, Error> {
+        tidy(&mut keys);
+        let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else {
+            return Ok(None);
+        };
+        let found = rate(&keys, usual);
+        let fps = found.unwrap_or(usual);
+        let near = (first * fps).round() / fps;
+        let start = if (near - first).abs() <= slack(first) {
+            near
+        } else {
+            first
+        };
+        let intervals = ((last - start - slack(last)) * fps).ceil().max(0.0);
+        if intervals >= MAX_FRAMES as f64 {
+            return Err(Error::limit(
+                path,
+                format!("samples of animation {name}"),
+                intervals as u64,
+                MAX_FRAMES as u64,
+            ));
+        }
+        let samples = intervals as usize + 1;
+        let grid = Grid {
+            start,
+            fps,
+            samples,
+        };
+        Ok(Some((grid, found.is_some())))
+    }
+}
+
+/// What a time may be off by: the format's are of 32 bits.
+fn slack(time: f64) -> f64 {
+    SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
+}
+
+pub(crate) fn tidy(keys: &mut Vec<f64>) {
+    keys.sort_by(f64::total_cmp);
+    keys.dedup_by(|b, a| *b - *a <= slack(*a));
+}
+
+/// The rate of keys that lie on a grid.
+fn rate(keys: &[f64], usual: f64) -> Option<f64> {
+    let (first, last) = (*keys.first()?, *keys.last()?);
+    let fits = |fps: f64| {
+        keys.iter().all(|key| {
+            let steps = ((key - first) * fps).round();
+            (steps / fps - (key - first)).abs() <= slack(*key)
+        })
+    };
+    let gap = keys
+        .windows(2)
+        .map(|w| w[1] - w[0])
+        .fold(f64::MAX, f64::min);
+    // All in a row, or with gaps; late keys are too coarse for the smallest distance to say it in the first case.
+    for intervals in [keys.len() as f64 - 1.0, ((last - first) / gap).round()] {
+        let own = intervals / (last - first);
+        if !((BAKED..=HIGHEST).contains(&own) && fits(own)) {
+            continue;
+        }
+        // Whole rates, and NTSC's, are meant where they give the same times.
+        let named = [own.round(), (own * 1.001).round() / 1.001];
+        let same =
+            |fps: &f64| *fps > 0.0 && (intervals / fps - (last - first)).abs() <= slack(last);
+        return Some(named.into_iter().find(same).unwrap_or(own));
+    }
+    [usual].into_iter().chain(RATES).find(|fps| fits(*fps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(n: usize, fps: f64, start: f64) -> Vec<f64> {
+        (0..n)
+            .map(|i| f64::from((start + i as f64 / fps) as f32))
+            .collect()
+    }
+
+    #[test]
+    fn rates_of_sampled_keys() {
+        for fps in [24.0, 25.0, 30.0, 60.0, 120.0, 30_000.0 / 1001.0, 17.0] {
+            for n in [2, 3, 40, 5000] {
+                let found = rate(&keys(n, fps, 1.0 / 30.0), 30.0).unwrap();
+                assert!((found - fps).abs() < 1e-9 * fps, "{fps} {n} {found}");
+            }
+        }
+        // A rate that is nobody's is kept as it is.
+        let found = rate(&keys(100, 33.37, 0.0), 30.0).unwrap();
+        assert!((found - 33.37).abs() < 1e-4, "{found}");
+    }
+
+    #[test]
+    fn sparse_keys_take_a_rate_they_lie_on() {
+        assert_eq!(rate(&[0.0, 1.0, 2.5], 30.0), Some(30.0));
+        assert_eq!(rate(&[0.0, 1.0, 2.5], 24.0), Some(24.0));
+        assert_eq!(rate(&[0.0, 1.0 / 24.0 * 7.0, 2.0], 30.0), Some(24.0));
+        assert_eq!(rate(&[0.0, 0.1234, 2.0], 30.0), None);
+        assert_eq!(rate(&[3.0], 25.0), Some(25.0));
+    }
+}

@@ -1,0 +1,298 @@
+//! Transforms of a scene's nodes as a skeleton and a clip: fracture pieces, rigs that were baked, moving props.
+
+use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
+use crate::grid::Grid;
+use crate::sample::{World, transform_at};
+use crate::{Channel, Error, NodeKind, Placed, Remark, Scene, trs};
+use glam::DMat4;
+use std::path::Path;
+
+/// Most transforms of a clip: joints that move times samples.
+const MAX_VALUES: usize = 1 << 24;
+/// Rate of scenes that name none and whose samples have none.
+const USUAL_FPS: f64 = 30.0;
+
+/// [`Scene::format`] of a scene whose clip was made of transforms.
+pub const TRANSFORMS: &str = "transforms";
+
+/// A scene of the clips alone: those that it has, or else one of its transforms. Whoever compiles and whoever checks
+/// must mean the same clips, so both ask here.
+///
+/// All transforms that `selected` (by path, instances expanded) are joints, as far as they move, stand below one that
+/// does, or above: parents before children, with as many roots as the scene has. The clip has the uniform times that their
+/// samples lie on. A joint that anywhere ignores its parents' transforms is a root. Shear, which a clip cannot hold,
+/// is left out with a remark.
+///
+/// # Errors
+/// `Unsupported` if there are no clips and nothing moves; `Limit` beyond [`MAX_JOINTS`].
+pub fn clips_only(
+    scene: &Scene,
+    selected: &dyn Fn(&str) -> bool,
+    remarks: &mut Vec<Remark>,
+) -> Result<Scene, Error> {
+    let mut out = Scene {
+        skeletons: scene.skeletons.clone(),
+        clips: scene.clips.clone(),
+        unit: scene.unit,
+        fps: scene.fps,
+        metadata: scene.metadata.clone(),
+        format: scene.format,
+        ..Scene::default()
+    };
+    if out.clips.is_empty() {
+        let (skeleton, clip) = of_transforms(scene, selected, remarks)?;
+        out.skeletons = vec![skeleton];
+        out.clips = vec![clip];
+        out.format = TRANSFORMS;
+    }
+    Ok(out)
+}
+
+fn of_transforms(
+    scene: &Scene,
+    selected: &dyn Fn(&str) -> bool,
+    remarks: &mut Vec<Remark>,
+) -> Result<(Skeleton, Clip), Error> {
+    let placed = scene.expand()?;
+    let joints = joints(scene, &placed, selected)?;
+    if joints.is_empty() {
+        return Err(Error::unsupported(
+            Path::new("--clips-only"),
+            "there is neither a clip nor a transform that moves in the input (or none that --include and --exclude leave)",
+        ));
+    }
+    let mut keys = Vec::new();
+    let mut moving = 0;
+    for joint in joints.iter().filter(|joint| joint.moves) {
+        moving += 1;
+        let node = &scene.nodes[placed[joint.placed].node];
+        if let Some(transform) = &node.transform {
+            collect(&transform.matrix, &mut keys);
+            transform
+                .inherits
+                .iter()
+                .for_each(|c| collect(c, &mut keys));
+        }
+    }
+    let usual = scene.fps.filter(|fps| fps.is_finite() && *fps > 0.0);
+    let usual = usual.unwrap_or(USUAL_FPS);
+    let nothing = || Error::misuse("transforms that move have no samples");
+    let (grid, exact) =
+        Grid::of(keys, usual, Path::new(""), "of the transforms")?.ok_or_else(nothing)?;
+    if !exact {
+        let what = format!(
+            "its transforms have samples at no uniform rate; they were taken at {} frames per second",
+            grid.fps
+        );
+        remarks.push(Remark::new("/", what));
+    }
+    if grid.samples.saturating_mul(moving) > MAX_VALUES {
+        return Err(Error::Limit {
+            path: Path::new("--clips-only").into(),
+            what: "transforms times samples; use --include for a part of them".into(),
+            asked: grid.samples.saturating_mul(moving) as u64,
+            allowed: MAX_VALUES as u64,
+        });
+    }
+    let mut tracks = Vec::with_capacity(joints.len());
+    let world = Worlds::new(scene, &placed, &joints, &grid)?;
+    let mut list = Vec::with_capacity(joints.len());
+    for joint in &joints {
+        let place = &placed[joint.placed];
+        let node = &scene.nodes[place.node];
+        let samples = if joint.moves { grid.samples } else { 1 };
+        let mut values = Vec::with_capacity(samples);
+        let mut shear = 0usize;
+        for i in 0..samples {
+            let matrix = match (joint.detached, &node.transform) {
+                (true, _) => world.at(joint.placed, i),
+                (false, Some(transform)) => transform_at(transform, grid.time(i))?.0,
+                (false, None) => DMat4::IDENTITY,
+            };
+            if !matrix.is_finite() {
+                let what = "a transform that is no finite numbers was left out";
+                remarks.push(Remark::new(&place.path, what));
+                values.push(values.last().copied().unwrap_or(Qvv::IDENTITY));
+                continue;
+            }
+            values.push(trs::plain(&matrix).unwrap_or_else(|| {
+                shear += 1;
+                trs::nearest_plain(&matrix)
+            }));
+        }
+        if shear > 0 {
+            let what = "its transform is sheared, which a clip cannot hold; that was left out";
+            remarks.push(Remark::new(&place.path, what));
+        }
+        list.push(Joint {
+            name: node_name(place),
+            parent: joint.parent,
+            rest: values[0],
+            ..Joint::default()
+        });
+        tracks.push(track(&values));
+    }
+    remarks.dedup();
+    let visible = |place: &Placed| {
+        let visibility = scene.nodes[place.node].visibility.as_ref();
+        visibility.is_some_and(|channel| !channel.is_constant())
+    };
+    if joints.iter().any(|joint| visible(&placed[joint.placed])) {
+        remarks.push(Remark::new(
+            "/",
+            "a clip has no visibility; it was left out",
+        ));
+    }
+    let skeleton = Skeleton {
+        name: "transforms".into(),
+        joints: list,
+    };
+    let clip = Clip {
+        name: "transforms".into(),
+        skeleton: 0,
+        start: grid.start,
+        fps: grid.fps,
+        samples: grid.samples,
+        tracks,
+        scalars: Vec::new(),
+        markers: Vec::new(),
+    };
+    Ok((skeleton, clip))
+}
+
+/// The last part of the path: instances have names of their own.
+fn node_name(place: &Placed) -> String {
+    let name = place.path.rsplit('/').next();
+    name.unwrap_or_default().to_owned()
+}
+
+fn track(values: &[Qvv]) -> Track {
+    let first = values[0];
+    let vector = |f: fn(&Qvv) -> glam::DVec3| {
+        SubTrack::new(values.iter().map(f).collect()).unwrap_or(SubTrack::constant(f(&first)))
+    };
+    Track {
+        rotation: SubTrack::new(values.iter().map(|q| q.rotation).collect())
+            .unwrap_or(SubTrack::constant(first.rotation)),
+        translation: vector(|q| q.translation),
+        scale: vector(|q| q.scale),
+    }
+}
+
+fn collect<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, keys: &mut Vec<f64>) {
+    if channel.len() > 1 && !channel.is_constant() {
+        keys.extend(
+            (0..channel.len())
+                .map(|i| channel.time(i))
+                .filter(|t| t.is_finite()),
+        );
+        if keys.len() > 1 << 22 {
+            crate::grid::tidy(keys);
+        }
+    }
+}
+
+/// A placed object that becomes a joint.
+struct Chosen {
+    placed: usize,
+    parent: Option<usize>,
+    moves: bool,
+    /// Ignores its parents' transforms at some time.
+    detached: bool,
+}
+
+fn joints(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Chosen>, Error> {
+    let is_joint = |i: usize| scene.nodes[placed[i].node].kind == NodeKind::Xform;
+    let changes = |i: usize| {
+        let transform = scene.nodes[placed[i].node].transform.as_ref();
+        transform.is_some_and(|t| {
+            !t.matrix.is_constant() || t.inherits.as_ref().is_some_and(|c| !c.is_constant())
+        })
+    };
+    let asked: Vec<bool> = (placed.iter().enumerate())
+        .map(|(i, place)| is_joint(i) && selected(&place.path))
+        .collect();
+    // Parents stand before their children: one way down and one way up reach everything.
+    let mut below: Vec<bool> = (0..placed.len()).map(|i| asked[i] && changes(i)).collect();
+    for i in 0..placed.len() {
+        below[i] |= asked[i] && placed[i].parent.is_some_and(|parent| below[parent]);
+    }
+    let mut wanted = below;
+    for i in (0..placed.len()).rev() {
+        if let (true, Some(parent)) = (wanted[i], placed[i].parent) {
+            wanted[parent] = true;
+        }
+    }
+    // The joint that stands for each object, for its children.
+    let mut holder: Vec<Option<usize>> = vec![None; placed.len()];
+    let mut out = Vec::new();
+    let mut flags = Vec::new();
+    for (i, place) in placed.iter().enumerate() {
+        let above = place.parent.and_then(|parent| holder[parent]);
+        holder[i] = above;
+        if !(wanted[i] && is_joint(i)) {
+            continue;
+        }
+        let mut detached = false;
+        let transform = scene.nodes[place.node].transform.as_ref();
+        if let Some(inherits) = transform.and_then(|t| t.inherits.as_ref()) {
+            for sample in 0..inherits.len() {
+                inherits.read(sample, &mut flags)?;
+                detached |= flags.first() == Some(&false);
+            }
+        }
+        if out.len() >= MAX_JOINTS {
+            return Err(Error::Limit {
+                path: Path::new("--clips-only").into(),
+                what: "transforms of a clip; use --include for a part of them".into(),
+                asked: out.len() as u64 + 1,
+                allowed: MAX_JOINTS as u64,
+            });
+        }
+        holder[i] = Some(out.len());
+        out.push(Chosen {
+            placed: i,
+            parent: above.filter(|_| !detached),
+            // Where a detached one inherits after all, its parents move it.
+            moves: changes(i) || detached,
+            detached,
+        });
+    }
+    Ok(out)
+}
+
+/// World matrices of the detached objects, at all samples.
+struct Worlds(std::collections::HashMap<usize, Vec<DMat4>>);
+
+impl Worlds {
+    fn new(
+        scene: &Scene,
+        placed: &[Placed],
+        joints: &[Chosen],
+        grid: &Grid,
+    ) -> Result<Worlds, Error> {
+        let detached = joints.iter().filter(|joint| joint.detached);
+        let mut out: std::collections::HashMap<usize, Vec<DMat4>> =
+            detached.map(|joint| (joint.placed, Vec::new())).collect();
+        if !out.is_empty() {
+            let mut world = World::new(scene, placed)?;
+            for i in 0..grid.samples {
+                world.evaluate(grid.time(i))?;
+                for (&object, matrices) in &mut out {
+                    matrices.push(world.matrix[object]);
+                }
+            }
+        }
+        Ok(Worlds(out))
+    }
+
+    fn at(&self, object: usize, sample: usize) -> DMat4 {
+        let matrices = self.0.get(&object);
+        let matrix = matrices.and_then(|matrices| matrices.get(sample));
+        matrix.copied().unwrap_or(DMat4::IDENTITY)
+    }
+}

@@ -1,0 +1,471 @@
+//! The container (`.glb` or `.gltf`), the JSON as far as it is used here, and the buffers behind it.
+
+use crate::Error;
+use crate::read::positioned::PositionedFile;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest JSON.
+const MAX_JSON: u64 = 1 << 30;
+/// Most objects in the JSON: one takes some hundred bytes of memory and only two of the file.
+const MAX_OBJECTS: usize = 4_000_000;
+/// Most files beside the first.
+const MAX_BUFFERS: usize = 4096;
+
+/// What the file says, as far as it is used. Numbers that refer to others are not checked yet.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Root {
+    pub asset: Asset,
+    pub scene: Option<usize>,
+    pub scenes: Vec<SceneJson>,
+    pub nodes: Vec<NodeJson>,
+    pub meshes: Vec<MeshJson>,
+    pub skins: Vec<SkinJson>,
+    pub animations: Vec<AnimationJson>,
+    pub accessors: Vec<AccessorJson>,
+    pub buffer_views: Vec<ViewJson>,
+    pub buffers: Vec<BufferJson>,
+    pub materials: Vec<Named>,
+    pub cameras: Vec<Named>,
+    pub extensions_used: Vec<String>,
+    pub extensions_required: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Asset {
+    pub version: String,
+    pub generator: Option<String>,
+    pub copyright: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Named {
+    pub name: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct SceneJson {
+    pub nodes: Vec<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct NodeJson {
+    pub name: Option<String>,
+    pub children: Vec<usize>,
+    pub matrix: Option<[f64; 16]>,
+    pub translation: Option<[f64; 3]>,
+    pub rotation: Option<[f64; 4]>,
+    pub scale: Option<[f64; 3]>,
+    pub mesh: Option<usize>,
+    pub skin: Option<usize>,
+    pub weights: Option<Vec<f64>>,
+    pub camera: Option<usize>,
+    pub extras: serde_json::Value,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct MeshJson {
+    pub name: Option<String>,
+    pub primitives: Vec<PrimitiveJson>,
+    pub weights: Vec<f64>,
+    pub extras: serde_json::Value,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct PrimitiveJson {
+    pub attributes: BTreeMap<String, usize>,
+    pub indices: Option<usize>,
+    pub material: Option<usize>,
+    pub mode: Option<u64>,
+    pub targets: Vec<BTreeMap<String, usize>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct SkinJson {
+    pub name: Option<String>,
+    pub joints: Vec<usize>,
+    pub inverse_bind_matrices: Option<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct AnimationJson {
+    pub name: Option<String>,
+    pub channels: Vec<ChannelJson>,
+    pub samplers: Vec<SamplerJson>,
+    pub extras: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ChannelJson {
+    pub sampler: usize,
+    pub target: TargetJson,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TargetJson {
+    pub node: Option<usize>,
+    pub path: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SamplerJson {
+    pub input: usize,
+    pub output: usize,
+    pub interpolation: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AccessorJson {
+    pub buffer_view: Option<usize>,
+    #[serde(default)]
+    pub byte_offset: u64,
+    pub component_type: u32,
+    #[serde(default)]
+    pub normalized: bool,
+    pub count: u64,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub sparse: Option<SparseJson>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SparseJson {
+    pub count: u64,
+    pub indices: SparsePart,
+    pub values: SparsePart,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SparsePart {
+    pub buffer_view: usize,
+    #[serde(default)]
+    pub byte_offset: u64,
+    /// Of the indices only.
+    #[serde(default)]
+    pub component_type: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ViewJson {
+    pub buffer: usize,
+    #[serde(default)]
+    pub byte_offset: u64,
+    pub byte_length: u64,
+    pub byte_stride: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BufferJson {
+    pub uri: Option<String>,
+    pub byte_length: u64,
+}
+
+/// An open file: its JSON, and its buffers, which are read when asked for.
+pub(super) struct Document {
+    pub path: PathBuf,
+    pub root: Root,
+    buffers: Vec<Buffer>,
+}
+
+enum Buffer {
+    /// Part of a file.
+    File {
+        file: Arc<PositionedFile>,
+        start: u64,
+    },
+    /// Out of a data URI.
+    Memory(Vec<u8>),
+    /// Not to be had, and why.
+    Missing(String),
+}
+
+/// Extensions that a file may require: they change nothing that is read here, or are read.
+const KNOWN: [&str; 8] = [
+    "KHR_mesh_quantization",
+    "KHR_materials_",
+    "KHR_texture_",
+    "KHR_lights_punctual",
+    "KHR_xmp",
+    "EXT_texture_",
+    "MSFT_texture_",
+    "KHR_animation_pointer",
+];
+
+/// Whether an extension changes nothing that is read here.
+pub(super) fn is_known(extension: &str) -> bool {
+    KNOWN.iter().any(|known| extension.starts_with(known))
+}
+
+impl Document {
+    pub fn open(path: &Path) -> Result<Document, Error> {
+        let file = Arc::new(PositionedFile::open(path)?);
+        let (json, binary) = chunks(&file)?;
+        let objects = json.iter().filter(|b| **b == b'{').count();
+        if objects > MAX_OBJECTS {
+            let what = "objects in the JSON of a glTF file";
+            return Err(Error::limit(path, what, objects as u64, MAX_OBJECTS as u64));
+        }
+        let root: Root = serde_json::from_slice(&json)
+            .map_err(|e| Error::malformed(path, format!("its JSON: {e}"), "the JSON"))?;
+        drop(json);
+        if !root.asset.version.starts_with("2.") {
+            let version = root.asset.version.escape_debug();
+            let what = format!("glTF version '{version}'; only 2 is read");
+            return Err(Error::unsupported(path, what));
+        }
+        if let Some(extension) = root.extensions_required.iter().find(|e| !is_known(e)) {
+            let what = format!(
+                "the file needs the extension {}; export it without compression and such extensions",
+                extension.escape_debug()
+            );
+            return Err(Error::unsupported(path, what));
+        }
+        if root.buffers.len() > MAX_BUFFERS {
+            let asked = root.buffers.len() as u64;
+            return Err(Error::limit(path, "buffers", asked, MAX_BUFFERS as u64));
+        }
+        let mut root = root;
+        let mut buffers = Vec::with_capacity(root.buffers.len());
+        for (i, buffer) in root.buffers.iter_mut().enumerate() {
+            let (data, length) = match buffer.uri.take() {
+                Some(uri) => resource(path, &uri, i)?,
+                None => match (binary, i) {
+                    (Some((start, length)), 0) => {
+                        let file = file.clone();
+                        (Buffer::File { file, start }, length)
+                    }
+                    _ => (Buffer::Missing("has no data".into()), u64::MAX),
+                },
+            };
+            if buffer.byte_length > length {
+                let what = format!("cut short: {} bytes of {length}", buffer.byte_length);
+                return Err(Error::malformed(path, what, format!("buffer {i}")));
+            }
+            buffers.push(data);
+        }
+        Ok(Document {
+            path: path.into(),
+            root,
+            buffers,
+        })
+    }
+
+    /// Fills `out` from `offset` of a buffer on. The caller has checked both against `byteLength`.
+    pub fn read(&self, buffer: usize, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        let wrong = |what: &str| {
+            Err(Error::malformed(
+                &self.path,
+                what,
+                format!("buffer {buffer}"),
+            ))
+        };
+        match self.buffers.get(buffer) {
+            Some(Buffer::File { file, start }) => file.read_exact(start + offset, out),
+            Some(Buffer::Memory(bytes)) => {
+                let from = usize::try_from(offset).unwrap_or(usize::MAX);
+                match bytes.get(from..).and_then(|rest| rest.get(..out.len())) {
+                    Some(bytes) => {
+                        out.copy_from_slice(bytes);
+                        Ok(())
+                    }
+                    None => wrong("is too short"),
+                }
+            }
+            Some(Buffer::Missing(why)) => wrong(why),
+            None => wrong("is not there"),
+        }
+    }
+
+    /// An error of this file.
+    pub fn wrong(&self, what: impl Into<String>, at: impl Into<String>) -> Error {
+        Error::malformed(&self.path, what, at)
+    }
+}
+
+/// Start and length of the binary chunk.
+type Binary = Option<(u64, u64)>;
+
+/// The JSON, and where the binary chunk is.
+fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
+    let path = file.path();
+    let read = |start: u64, length: u64| -> Result<Vec<u8>, Error> {
+        if length > MAX_JSON {
+            return Err(Error::limit(path, "bytes of JSON", length, MAX_JSON));
+        }
+        let mut bytes = vec![0; length as usize];
+        file.read_exact(start, &mut bytes)?;
+        Ok(bytes)
+    };
+    let mut head = [0; 20];
+    let there = file.length().min(20) as usize;
+    file.read_exact(0, &mut head[..there])?;
+    if !head.starts_with(b"glTF") {
+        return Ok((read(0, file.length())?, None));
+    }
+    let word = |at: usize| {
+        u64::from(u32::from_le_bytes([
+            head[at],
+            head[at + 1],
+            head[at + 2],
+            head[at + 3],
+        ]))
+    };
+    let wrong = |what: &str, at: u64| Err(Error::malformed(path, what, format!("byte {at}")));
+    if word(4) != 2 {
+        let what = format!("binary glTF version {}; only 2 is read", word(4));
+        return Err(Error::unsupported(path, what));
+    }
+    let total = word(8);
+    if there < 20 || total > file.length() || total < 20 {
+        return wrong("cut short", there as u64);
+    }
+    let length = word(12);
+    if &head[16..20] != b"JSON" || 20 + length > total {
+        return wrong("its first chunk is not the JSON", 12);
+    }
+    let json = read(20, length)?;
+    let at = 20 + length;
+    if total - at < 8 {
+        return Ok((json, None));
+    }
+    let second = read(at, 8)?;
+    let length = u64::from(u32::from_le_bytes([
+        second[0], second[1], second[2], second[3],
+    ]));
+    if &second[4..] != b"BIN\0" {
+        return Ok((json, None));
+    }
+    match at + 8 + length <= total {
+        true => Ok((json, Some((at + 8, length)))),
+        false => wrong("the binary chunk is cut short", at),
+    }
+}
+
+/// What a buffer's URI names, and its length.
+fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Error> {
+    let at = format!("buffer {buffer}");
+    if let Some(data) = uri.strip_prefix("data:") {
+        let Some((_, text)) = data.split_once(";base64,") else {
+            return Err(Error::malformed(path, "a data URI that is not base64", at));
+        };
+        let Some(bytes) = base64(text.as_bytes()) else {
+            return Err(Error::malformed(path, "a data URI that is not base64", at));
+        };
+        let length = bytes.len() as u64;
+        return Ok((Buffer::Memory(bytes), length));
+    }
+    let Some(name) = unescape(uri) else {
+        return Err(Error::malformed(path, "a URI that is none", at));
+    };
+    let scheme = name.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    let relative = Path::new(&name);
+    if scheme || relative.is_absolute() || relative.has_root() {
+        let what = format!(
+            "{at} is '{}'; only files beside the .gltf are read",
+            shown(&name)
+        );
+        return Err(Error::unsupported(path, what));
+    }
+    let place = path.parent().unwrap_or(Path::new("")).join(relative);
+    // Opening a pipe would wait for ever.
+    let metadata = std::fs::metadata(&place).map_err(|e| Error::io(&place, e))?;
+    if !metadata.is_file() {
+        let what = format!("'{}' is no file", shown(&name));
+        return Err(Error::malformed(path, what, at));
+    }
+    let file = Arc::new(PositionedFile::open(&place)?);
+    let length = file.length();
+    Ok((Buffer::File { file, start: 0 }, length))
+}
+
+/// The beginning of a name for a message.
+pub(super) fn shown(name: &str) -> String {
+    name.chars()
+        .take(80)
+        .collect::<String>()
+        .escape_debug()
+        .to_string()
+}
+
+/// `%20` and the like.
+fn unescape(uri: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(uri.len());
+    let mut bytes = uri.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |b: Option<u8>| char::from(b?).to_digit(16);
+            out.push((digit(bytes.next())? * 16 + digit(bytes.next())?) as u8);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    let end = text.iter().rposition(|b| *b != b'=').map_or(0, |i| i + 1);
+    let mut out = Vec::with_capacity(end / 4 * 3 + 3);
+    let (mut bits, mut held) = (0u32, 0);
+    for &byte in &text[..end] {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_every_length() {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("TQ==", b"M"),
+            ("TWE=", b"Ma"),
+            ("TWFu", b"Man"),
+            ("TWFuTQ", b"ManM"),
+        ] {
+            assert_eq!(base64(text.as_bytes()).as_deref(), Some(bytes), "{text}");
+        }
+        assert_eq!(base64(b"T*=="), None);
+    }
+
+    #[test]
+    fn uris_are_unescaped() {
+        assert_eq!(unescape("a%20b.bin").as_deref(), Some("a b.bin"));
+        assert_eq!(unescape("%e2%82%ac").as_deref(), Some("€"));
+        for bad in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(unescape(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,746 @@
+//! Meshes: the primitives of one as faces of one mesh, and its points where morph targets and skins move them.
+
+use super::document::{Document, PrimitiveJson};
+use super::tree::Posing;
+use super::{Rig, identity_of};
+use crate::read::shape;
+use crate::{
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scope, Skin, Source, TimeSampling,
+    Topology, Winding,
+};
+use glam::{DAffine3, DMat3, DVec3};
+use std::sync::Arc;
+
+/// Most points of one mesh.
+const MAX_POINTS: usize = 1 << 25;
+/// Most corners of one mesh.
+const MAX_CORNERS: usize = 1 << 27;
+/// Most sets of uvs or colours that are read.
+const MAX_SETS: usize = 8;
+
+/// One primitive, checked.
+struct Primitive {
+    positions: usize,
+    normals: Option<usize>,
+    uvs: Vec<Option<usize>>,
+    /// Accessor and its number of components.
+    colours: Vec<Option<(usize, usize)>>,
+    joints: Vec<usize>,
+    weights: Vec<usize>,
+    indices: Option<usize>,
+    mode: Mode,
+    /// Positions and normals.
+    targets: Vec<[Option<usize>; 2]>,
+    points: usize,
+    faces: usize,
+    material: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Triangles,
+    Strip,
+    Fan,
+}
+
+/// A mesh of the file: where its parts are.
+pub(super) struct Shape {
+    document: Arc<Document>,
+    primitives: Vec<Primitive>,
+    pub points: usize,
+    faces: usize,
+    has_normals: bool,
+    uvs: usize,
+    colours: usize,
+    /// Number of morph targets.
+    pub targets: usize,
+    /// Influences per point.
+    influences: usize,
+}
+
+impl Shape {
+    /// Checks mesh `number`. `None` if it has no triangles.
+    pub fn new(
+        document: &Arc<Document>,
+        number: usize,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<Shape>, Error> {
+        let mesh = &document.root.meshes[number];
+        let name = mesh.name.clone().unwrap_or(format!("mesh {number}"));
+        let at = |p: usize| format!("mesh {number}, primitive {p}");
+        let mut out = Shape {
+            document: document.clone(),
+            primitives: Vec::new(),
+            points: 0,
+            faces: 0,
+            has_normals: true,
+            uvs: 0,
+            colours: 0,
+            targets: 0,
+            influences: 0,
+        };
+        let (mut lines, mut empty) = (0, 0);
+        for (p, primitive) in mesh.primitives.iter().enumerate() {
+            let mode = match primitive.mode {
+                None | Some(4) => Mode::Triangles,
+                Some(5) => Mode::Strip,
+                Some(6) => Mode::Fan,
+                Some(0..=3) => {
+                    lines += 1;
+                    continue;
+                }
+                Some(other) => return Err(document.wrong(format!("mode {other}"), at(p))),
+            };
+            match read_primitive(document, primitive, mode).map_err(|e| within(e, &at(p)))? {
+                None => empty += 1,
+                Some(primitive) => out.add(primitive)?,
+            }
+        }
+        let mut remark = |count: usize, what: &str| {
+            if count > 0 {
+                remarks.push(Remark::new(&name, format!("{count} {what}")));
+            }
+        };
+        remark(
+            lines,
+            "primitives of points or lines draw no faces and were left out",
+        );
+        remark(empty, "primitives have no positions and were left out");
+        if out.primitives.is_empty() {
+            return Ok(None);
+        }
+        let all = out.primitives.len();
+        let count =
+            |has: &dyn Fn(&Primitive) -> bool| out.primitives.iter().filter(|p| has(p)).count();
+        let normals = count(&|p| p.normals.is_some());
+        out.has_normals = normals == all;
+        if normals > 0 && normals < all {
+            remark(
+                all - normals,
+                "primitives have no normals as the others have; all were left out",
+            );
+        }
+        let uvs = out.uvs;
+        let short = count(&|p| p.uvs.len() < uvs || p.uvs.contains(&None));
+        remark(
+            short,
+            "primitives lack uvs that others have; they are filled",
+        );
+        let targets = out.targets;
+        if out.primitives.iter().any(|p| p.targets.len() != targets) {
+            return Err(document.wrong("primitives of different morph targets", at(0)));
+        }
+        Ok(Some(out))
+    }
+
+    fn add(&mut self, primitive: Primitive) -> Result<(), Error> {
+        self.points += primitive.points;
+        self.faces += primitive.faces;
+        let limit = |what: &str, asked: usize, allowed: usize| match asked <= allowed {
+            true => Ok(()),
+            false => Err(Error::limit(
+                &self.document.path,
+                what,
+                asked as u64,
+                allowed as u64,
+            )),
+        };
+        limit("points of one mesh", self.points, MAX_POINTS)?;
+        limit("corners of one mesh", self.faces * 3, MAX_CORNERS)?;
+        self.uvs = self.uvs.max(primitive.uvs.len());
+        self.colours = self.colours.max(primitive.colours.len());
+        self.targets = self.targets.max(primitive.targets.len());
+        self.influences = self.influences.max(primitive.joints.len() * 4);
+        self.primitives.push(primitive);
+        Ok(())
+    }
+
+    /// Whether vertices are bound to joints.
+    pub fn is_bound(&self) -> bool {
+        self.influences > 0
+    }
+
+    /// Numbers that are kept in memory for a skin.
+    pub fn skin_numbers(&self) -> usize {
+        self.points * (3 + 2 * self.influences)
+    }
+
+    fn vectors<const N: usize>(&self, accessor: usize) -> Result<Vec<[f32; N]>, Error> {
+        self.document.values(accessor, N)?.floats()
+    }
+
+    fn positions(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in &self.primitives {
+            out.extend(self.vectors::<3>(primitive.positions)?);
+        }
+        Ok(())
+    }
+
+    fn normals(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in &self.primitives {
+            match primitive.normals {
+                Some(accessor) => out.extend(self.vectors::<3>(accessor)?),
+                None => out.resize(out.len() + primitive.points, [0.0; 3]),
+            }
+        }
+        Ok(())
+    }
+
+    fn uvs(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in &self.primitives {
+            match primitive.uvs.get(set).copied().flatten() {
+                // glTF's images have their origin at the top.
+                Some(accessor) => {
+                    out.extend(
+                        self.vectors::<2>(accessor)?
+                            .iter()
+                            .map(|[u, v]| [*u, 1.0 - v]),
+                    );
+                }
+                None => out.resize(out.len() + primitive.points, [0.0; 2]),
+            }
+        }
+        Ok(())
+    }
+
+    fn colours(&self, set: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+        out.clear();
+        for primitive in &self.primitives {
+            match primitive.colours.get(set).copied().flatten() {
+                Some((accessor, 3)) => {
+                    let rgb = self.vectors::<3>(accessor)?;
+                    out.extend(rgb.iter().map(|[r, g, b]| [*r, *g, *b, 1.0]));
+                }
+                Some((accessor, _)) => out.extend(self.vectors::<4>(accessor)?),
+                None => out.resize(out.len() + primitive.points, [1.0; 4]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Point of each corner; −1 where the file's is not there.
+    fn corners(&self, out: &mut Vec<i32>) -> Result<(), Error> {
+        out.clear();
+        out.reserve(self.faces * 3);
+        let mut first = 0;
+        for primitive in &self.primitives {
+            let list = match primitive.indices {
+                Some(accessor) => Some(self.document.values(accessor, 1)?.integers::<1>()?),
+                None => None,
+            };
+            let corner = |i: usize| {
+                let point = match &list {
+                    Some(list) => list.get(i).map_or(usize::MAX, |[p]| *p as usize),
+                    None => i,
+                };
+                match point < primitive.points {
+                    true => (first + point) as i32,
+                    false => -1,
+                }
+            };
+            for face in 0..primitive.faces {
+                let corners = match primitive.mode {
+                    Mode::Triangles => [3 * face, 3 * face + 1, 3 * face + 2],
+                    Mode::Strip if face % 2 == 0 => [face, face + 1, face + 2],
+                    Mode::Strip => [face + 1, face, face + 2],
+                    Mode::Fan => [face + 1, face + 2, 0],
+                };
+                out.extend(corners.map(corner));
+            }
+            first += primitive.points;
+        }
+        Ok(())
+    }
+
+    /// The bind of a skin with `joints` joints: per point `influences` joints and weights that sum up to 1.
+    fn bind(&self, joints: usize) -> Result<(Vec<u16>, Vec<f32>), Error> {
+        let k = self.influences;
+        let (mut joint, mut weight) = (vec![0u16; self.points * k], vec![0f32; self.points * k]);
+        let mut first = 0;
+        for primitive in &self.primitives {
+            for (set, (&j, &w)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
+                let numbers = self.document.values(j, 4)?.integers::<4>()?;
+                for (i, (numbers, weights)) in numbers.iter().zip(self.vectors::<4>(w)?).enumerate()
+                {
+                    for c in 0..4 {
+                        let at = (first + i) * k + set * 4 + c;
+                        let value = weights[c];
+                        if !(value > 0.0) {
+                            continue;
+                        }
+                        if numbers[c] as usize >= joints || !value.is_finite() {
+                            let what = format!(
+                                "vertex {i} is bound to joint {} of {joints} with weight {value}",
+                                numbers[c]
+                            );
+                            return Err(self.document.wrong(what, format!("accessor {j}")));
+                        }
+                        (joint[at], weight[at]) = (numbers[c] as u16, value);
+                    }
+                }
+            }
+            first += primitive.points;
+        }
+        for weights in weight.chunks_mut(k.max(1)) {
+            let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+            if sum > 0.0 {
+                for w in weights {
+                    *w = (f64::from(*w) / sum) as f32;
+                }
+            }
+        }
+        Ok((joint, weight))
+    }
+
+    /// Adds what morph targets of these weights do to positions (0) or normals (1).
+    fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
+        let mut first = 0;
+        for primitive in &self.primitives {
+            for (target, &weight) in primitive.targets.iter().zip(weights) {
+                let (Some(accessor), true) = (target[what], weight != 0.0) else {
+                    continue;
+                };
+                for (out, d) in out[first..].iter_mut().zip(self.vectors::<3>(accessor)?) {
+                    *out += DVec3::from_array(d.map(f64::from)) * weight;
+                }
+            }
+            first += primitive.points;
+        }
+        Ok(())
+    }
+}
+
+/// The error, and in which primitive it came up.
+fn within(error: Error, place: &str) -> Error {
+    match error {
+        Error::Malformed { path, what, at } => Error::Malformed {
+            path,
+            what,
+            at: format!("{place}, {at}"),
+        },
+        other => other,
+    }
+}
+
+fn read_primitive(
+    document: &Document,
+    json: &PrimitiveJson,
+    mode: Mode,
+) -> Result<Option<Primitive>, Error> {
+    let attribute = |name: &str| json.attributes.get(name).copied();
+    let Some(positions) = attribute("POSITION") else {
+        return Ok(None);
+    };
+    let points = document.values(positions, 3)?.count;
+    let fits = |accessor: usize, components: usize| -> Result<usize, Error> {
+        let count = document.values(accessor, components)?.count;
+        match count == points {
+            true => Ok(accessor),
+            false => {
+                let what = format!("{count} values for {points} points");
+                Err(document.wrong(what, format!("accessor {accessor}")))
+            }
+        }
+    };
+    let sets = |name: &str| -> Vec<Option<usize>> {
+        let mut all: Vec<_> = (0..MAX_SETS)
+            .map(|set| attribute(&format!("{name}_{set}")))
+            .collect();
+        while all.last() == Some(&None) {
+            all.pop();
+        }
+        all
+    };
+    let check = |all: Vec<Option<usize>>, components: usize| -> Result<Vec<Option<usize>>, Error> {
+        all.into_iter()
+            .map(|a| a.map(|a| fits(a, components)).transpose())
+            .collect()
+    };
+    let colour = |accessor: usize| -> Result<(usize, usize), Error> {
+        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
+        let components = if kind == Some("VEC3") { 3 } else { 4 };
+        Ok((fits(accessor, components)?, components))
+    };
+    let (joints, weights) = (sets("JOINTS"), sets("WEIGHTS"));
+    let both = joints
+        .iter()
+        .zip(&weights)
+        .map_while(|(j, w)| Some(((*j)?, (*w)?)));
+    let mut bound = (Vec::new(), Vec::new());
+    for (j, w) in both {
+        bound.0.push(fits(j, 4)?);
+        bound.1.push(fits(w, 4)?);
+    }
+    let mut targets = Vec::with_capacity(json.targets.len());
+    for target in &json.targets {
+        let part = |name: &str| target.get(name).map(|&a| fits(a, 3)).transpose();
+        targets.push([part("POSITION")?, part("NORMAL")?]);
+    }
+    let corners = match json.indices {
+        Some(accessor) => document.values(accessor, 1)?.count,
+        None => points,
+    };
+    Ok(Some(Primitive {
+        positions,
+        normals: attribute("NORMAL").map(|a| fits(a, 3)).transpose()?,
+        uvs: check(sets("TEXCOORD"), 2)?,
+        colours: sets("COLOR")
+            .into_iter()
+            .map(|a| a.map(colour).transpose())
+            .collect::<Result<_, Error>>()?,
+        joints: bound.0,
+        weights: bound.1,
+        indices: json.indices,
+        mode,
+        targets,
+        points,
+        faces: match mode {
+            Mode::Triangles => corners / 3,
+            Mode::Strip | Mode::Fan => corners.saturating_sub(2),
+        },
+        material: json.material.map(|m| {
+            let name = document.root.materials.get(m).and_then(|m| m.name.clone());
+            name.unwrap_or(format!("material {m}"))
+        }),
+    }))
+}
+
+/// How a mesh is moved on a node.
+pub(super) struct Deformation {
+    shape: Arc<Shape>,
+    rig: Arc<Rig>,
+    skin: Option<Bound>,
+    /// The node whose weights count, and these where nothing animates them.
+    node: usize,
+    weights: Vec<f64>,
+    times: Arc<TimeSampling>,
+    samples: usize,
+}
+
+/// A skin at work.
+struct Bound {
+    skin: Arc<Skin>,
+    posing: Posing,
+    /// Place of each joint in `posing`.
+    places: Vec<usize>,
+    inverse_bind: Vec<DAffine3>,
+}
+
+/// What a node adds to a mesh.
+pub(super) struct Placement<'a> {
+    pub rig: &'a Arc<Rig>,
+    pub node: usize,
+    /// Nodes of the joints, their inverse bind matrices, the skeleton and its joint for each of them.
+    pub skin: Option<(&'a [usize], Vec<DAffine3>, usize, Vec<usize>)>,
+    /// Of the morph targets, where nothing animates them.
+    pub weights: Vec<f64>,
+    /// Uniform times of the animation, and those of the weights' keys where they say everything.
+    pub sampling: Option<(TimeSampling, usize)>,
+}
+
+impl Deformation {
+    fn new(shape: &Arc<Shape>, placement: Placement<'_>) -> Result<Deformation, Error> {
+        let rig = placement.rig;
+        let skin = match placement.skin {
+            None => None,
+            Some((nodes, inverse_bind, skeleton, joints)) => {
+                let (joint, weight) = shape.bind(nodes.len())?;
+                let mut bind_positions = Vec::new();
+                shape.positions(&mut bind_positions)?;
+                let (posing, places) = Posing::new(&rig.tree, nodes);
+                let skin = Arc::new(Skin {
+                    skeleton,
+                    joints,
+                    inverse_bind: inverse_bind.iter().map(|m| (*m).into()).collect(),
+                    bind_positions,
+                    influences: shape.influences,
+                    joint,
+                    weight,
+                });
+                Some(Bound {
+                    skin,
+                    posing,
+                    places,
+                    inverse_bind,
+                })
+            }
+        };
+        let moves = skin.as_ref().is_some_and(|s| s.posing.moves(&rig.take))
+            || rig
+                .weights(placement.node)
+                .is_some_and(|curve| !curve.is_constant());
+        let still = || {
+            let sampling = TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            };
+            (sampling, 1)
+        };
+        let (times, samples) = match moves {
+            true => placement.sampling.unwrap_or_else(still),
+            false => still(),
+        };
+        Ok(Deformation {
+            shape: shape.clone(),
+            rig: rig.clone(),
+            skin,
+            node: placement.node,
+            weights: placement.weights,
+            times: Arc::new(times),
+            samples,
+        })
+    }
+
+    /// Weights of the morph targets at `time`.
+    fn weights(&self, time: f64, out: &mut Vec<f64>) {
+        match self.rig.weights(self.node) {
+            Some(curve) => curve.fill(time, out),
+            None => out.clone_from(&self.weights),
+        }
+    }
+
+    /// Matrix of each joint at `time`: from the bind space to the world.
+    fn matrices(&self, bound: &Bound, time: f64) -> Vec<DAffine3> {
+        let mut world = Vec::new();
+        let rig = &self.rig;
+        bound.posing.world(&rig.tree, &rig.take, time, &mut world);
+        let joints = bound.places.iter().zip(&bound.inverse_bind);
+        joints
+            .map(|(&place, inverse)| world[place] * *inverse)
+            .collect()
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let time = self.times.time(i);
+        let mut numbers = Vec::new();
+        self.weights(time, &mut numbers);
+        if let Some(bound) = &self.skin {
+            for matrix in self.matrices(bound, time) {
+                numbers.extend(matrix.to_cols_array());
+            }
+        }
+        identity_of(&numbers)
+    }
+
+    fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        if i >= self.samples {
+            return Err(Error::misuse(format!("sample {i} of {}", self.samples)));
+        }
+        let time = self.times.time(i);
+        let part = match what {
+            What::Positions => 0,
+            What::Normals => 1,
+        };
+        match (what, &self.skin) {
+            (What::Positions, Some(bound)) => out.extend_from_slice(&bound.skin.bind_positions),
+            (What::Positions, None) => self.shape.positions(out)?,
+            (What::Normals, _) => self.shape.normals(out)?,
+        }
+        let mut values: Vec<DVec3> = out
+            .iter()
+            .map(|v| DVec3::from_array(v.map(f64::from)))
+            .collect();
+        let mut weights = Vec::new();
+        self.weights(time, &mut weights);
+        self.shape.morph(part, &weights, &mut values)?;
+        if let Some(bound) = &self.skin {
+            let matrices = self.matrices(bound, time);
+            let k = bound.skin.influences;
+            let joints = bound.skin.joint.chunks(k.max(1));
+            let weights = bound.skin.weight.chunks(k.max(1));
+            for ((value, joints), weights) in values.iter_mut().zip(joints).zip(weights) {
+                let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
+                let mut any = false;
+                for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+                    let (m, w) = (&matrices[usize::from(joint)], f64::from(weight));
+                    sum.matrix3 += m.matrix3 * w;
+                    sum.translation += m.translation * w;
+                    any = true;
+                }
+                if any {
+                    *value = match what {
+                        What::Positions => sum.transform_point3(*value),
+                        What::Normals => cofactors(&sum.matrix3) * *value,
+                    };
+                }
+            }
+        }
+        for (out, value) in out.iter_mut().zip(values) {
+            let value = match what {
+                What::Positions => value,
+                What::Normals => value.normalize_or_zero(),
+            };
+            *out = value.to_array().map(|v| v as f32);
+        }
+        Ok(())
+    }
+}
+
+/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for every matrix.
+fn cofactors(m: &DMat3) -> DMat3 {
+    let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
+    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
+    DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Positions,
+    Normals,
+}
+
+struct Moved(Arc<Deformation>, What);
+
+impl Source<[f32; 3]> for Moved {
+    fn len(&self) -> usize {
+        self.0.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.identity(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.0.read(i, self.1, out)
+    }
+}
+
+type Read<T> = Box<dyn Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
+
+/// Something that never changes, read when asked for.
+struct Still<T> {
+    shape: Arc<Shape>,
+    read: Read<T>,
+}
+
+impl<T: Send + Sync> Source<T> for Still<T> {
+    fn len(&self) -> usize {
+        1
+    }
+    fn identity(&self, _: usize) -> Identity {
+        0
+    }
+    fn read(&self, _: usize, out: &mut Vec<T>) -> Result<(), Error> {
+        (self.read)(&self.shape, out)
+    }
+}
+
+fn still<T: Clone + Send + Sync + 'static>(
+    shape: &Arc<Shape>,
+    read: impl Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync + 'static,
+) -> Channel<T> {
+    let sampling = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0,
+    };
+    let source = Still {
+        shape: shape.clone(),
+        read: Box::new(read),
+    };
+    Channel::new(Arc::new(sampling), Arc::new(source))
+}
+
+/// The mesh as the model has it; with a `placement`, moved by it.
+pub(super) fn mesh(
+    shape: &Arc<Shape>,
+    path: &str,
+    placement: Option<Placement<'_>>,
+) -> Result<Mesh, Error> {
+    fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
+        Attribute {
+            name,
+            scope: Scope::Vertex,
+            values,
+            indices: None,
+        }
+    }
+    let moved = match placement {
+        Some(placement) => Some(Arc::new(Deformation::new(shape, placement)?)),
+        None => None,
+    };
+    let channel = |what: What, still: Channel<[f32; 3]>| match &moved {
+        Some(moved) => {
+            let source = Arc::new(Moved(moved.clone(), what));
+            Channel::new(moved.times.clone(), source)
+        }
+        None => still,
+    };
+    let numbered = |name: &str, set: usize| match set {
+        0 => name.to_string(),
+        set => format!("{name}{set}"),
+    };
+    let positions = channel(What::Positions, still(shape, Shape::positions));
+    let mut face_sets: Vec<FaceSet> = Vec::new();
+    let mut named: Vec<&str> = Vec::new();
+    for name in shape
+        .primitives
+        .iter()
+        .filter_map(|p| p.material.as_deref())
+    {
+        if !named.contains(&name) {
+            named.push(name);
+        }
+        if named.len() == MAX_FACE_SETS {
+            break;
+        }
+    }
+    for name in named {
+        let own = name.to_string();
+        let faces = still(shape, move |shape, out| {
+            out.clear();
+            let mut first = 0;
+            for primitive in &shape.primitives {
+                if primitive.material.as_deref() == Some(&own) {
+                    out.extend((first..first + primitive.faces).map(|f| f as i32));
+                }
+                first += primitive.faces;
+            }
+            Ok(())
+        });
+        face_sets.push(FaceSet {
+            name: name.into(),
+            faces,
+        });
+    }
+    Ok(Mesh {
+        path: path.into(),
+        topology: match positions.len() {
+            0 | 1 => Topology::Constant,
+            _ => Topology::Homogeneous,
+        },
+        positions,
+        face_counts: still(shape, |shape, out| {
+            out.clear();
+            out.resize(shape.faces, 3);
+            Ok(())
+        }),
+        face_indices: still(shape, Shape::corners),
+        winding: Winding::CounterClockwise,
+        normals: shape.has_normals.then(|| {
+            let normals = channel(What::Normals, still(shape, Shape::normals));
+            attribute(shape::NORMALS.into(), normals)
+        }),
+        uvs: (0..shape.uvs)
+            .map(|set| {
+                let values = still(shape, move |shape: &Shape, out| shape.uvs(set, out));
+                attribute(numbered(shape::UVS, set), values)
+            })
+            .collect(),
+        colours: (0..shape.colours)
+            .map(|set| {
+                let values = still(shape, move |shape: &Shape, out| shape.colours(set, out));
+                attribute(numbered(shape::COLOURS, set), values)
+            })
+            .collect(),
+        velocities: None,
+        face_sets,
+        other_attributes: Vec::new(),
+        is_subd: false,
+        skin: moved.and_then(|moved| moved.skin.as_ref().map(|bound| bound.skin.clone())),
+    })
+}
+
+/// Most materials of one mesh.
+const MAX_FACE_SETS: usize = 4096;

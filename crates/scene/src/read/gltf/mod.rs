@@ -1,0 +1,537 @@
+//! glTF 2.0, text and binary: nodes, meshes with morph targets and skins, animations.
+//!
+//! * Nodes are transforms; a mesh hangs below its node under its own name. Nodes that are joints and carry nothing are in
+//!   skeletons only.
+//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. A file without meshes and skins is one
+//!   skeleton of all its nodes.
+//! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of the animation.
+//! * What is animated more than once follows the first animation that moves it; clips have them all.
+//! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars` scalar tracks.
+
+mod accessor;
+mod animation;
+mod document;
+mod mesh;
+mod skeleton;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use super::{ReadOptions, identity, shape};
+use crate::grid::Grid;
+use crate::{
+    Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform,
+    Unit,
+};
+use animation::{Animation, Curve};
+use document::Document;
+use glam::{DAffine3, DMat4};
+use mesh::{Placement, Shape};
+use skeleton::Skeletons;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use tree::Tree;
+
+/// Most bytes of paths: nodes that nest deep have long ones.
+const MAX_PATHS: usize = 1 << 28;
+/// Most numbers of all skins together.
+const MAX_SKIN_NUMBERS: usize = 1 << 28;
+
+/// What moves nodes.
+struct Rig {
+    tree: Tree,
+    /// What is played: for each node the first animation that moves it.
+    take: Animation,
+}
+
+impl Rig {
+    fn weights(&self, node: usize) -> Option<&Curve> {
+        self.take.nodes.get(&node)?.weights.as_ref()
+    }
+}
+
+/// Opens a `.gltf` or `.glb` file.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
+    let fps = options.source_fps;
+    if !(fps.is_finite() && fps > 0.0) {
+        return Err(Error::misuse(format!(
+            "{fps} frames per second: must be above 0"
+        )));
+    }
+    let document = Arc::new(Document::open(path)?);
+    let mut remarks = Vec::new();
+    let tree = Tree::new(&document, &mut remarks)?;
+    let root = &document.root;
+    let file = path.display().to_string();
+    for (n, node) in root.nodes.iter().enumerate() {
+        let missing = |what: &str, number: Option<usize>, there: usize| match number {
+            Some(i) if i >= there => {
+                Err(document.wrong(format!("{what} {i} is not there"), format!("node {n}")))
+            }
+            _ => Ok(()),
+        };
+        missing("mesh", node.mesh, root.meshes.len())?;
+        missing("skin", node.skin, root.skins.len())?;
+    }
+    let targets = |node: usize| {
+        let mesh = root.nodes[node].mesh;
+        let first = mesh.and_then(|m| root.meshes[m].primitives.first());
+        first.map_or(0, |primitive| primitive.targets.len())
+    };
+    let animations = animation::read(&document, targets, &mut remarks)?;
+    let chosen = chosen(&document, &tree)?;
+    let bare = root.skins.is_empty() && !root.nodes.iter().any(|node| node.mesh.is_some());
+    let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
+    let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
+    let clips = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
+    let rig = Arc::new(Rig {
+        take: take(&tree, &animations, &skeletons),
+        tree,
+    });
+    let grid = animation::grid(&rig.take, fps, &document)?;
+    let mut builder = Builder {
+        document: &document,
+        rig: &rig,
+        skeletons: &skeletons,
+        grid,
+        shapes: HashMap::new(),
+        meshes: HashMap::new(),
+        scene: Scene {
+            unit: Some(Unit::Metre),
+            fps: grid.map(|(grid, _)| grid.fps),
+            format: "gltf",
+            ..Scene::default()
+        },
+        remarks,
+        path_bytes: 0,
+        skin_numbers: 0,
+        sampled: false,
+    };
+    builder.nodes(&chosen)?;
+    let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
+    if let (Some((grid, false)), true) = (grid, sampled) {
+        let what = format!(
+            "the keys have no rate of their own; meshes were sampled at {} frames per second",
+            grid.fps
+        );
+        remarks.push(Remark::new(&file, what));
+    }
+    if sampled && animations.len() > 1 {
+        let what = format!(
+            "{} animations; what several of them move follows the first, here '{}'",
+            animations.len(),
+            animations[0].name
+        );
+        remarks.push(Remark::new(&file, what));
+    }
+    let left = [
+        (root.cameras.len(), "cameras"),
+        (
+            usize::from(
+                root.extensions_used
+                    .iter()
+                    .any(|e| e == "KHR_lights_punctual"),
+            ),
+            "lights",
+        ),
+    ];
+    for (_, what) in left.iter().filter(|(n, _)| *n > 0) {
+        remarks.push(Remark::new(
+            &file,
+            format!("{what} are not supported; left out"),
+        ));
+    }
+    for extension in root
+        .extensions_used
+        .iter()
+        .filter(|e| !document::is_known(e))
+    {
+        let what = format!(
+            "what extension {} adds was left out",
+            document::shown(extension)
+        );
+        remarks.push(Remark::new(&file, what));
+    }
+    let asset = &root.asset;
+    for (key, value) in [
+        ("generator", &asset.generator),
+        ("copyright", &asset.copyright),
+    ] {
+        if let Some(value) = value {
+            scene.metadata.push((key.into(), value.clone()));
+        }
+    }
+    scene.skeletons = skeletons.list;
+    scene.clips = clips;
+    scene.counts = scene.count()?;
+    scene.counts.cameras = root.cameras.len();
+    Ok((scene, remarks))
+}
+
+/// The roots of the scene that is shown.
+fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
+    let root = &document.root;
+    let Some(scene) = root.scenes.get(root.scene.unwrap_or(0)) else {
+        if root.scene.is_some() {
+            return Err(document.wrong("the scene is not there", "the scenes"));
+        }
+        let is_root = |node: &usize| tree.parents[*node].is_none();
+        return Ok((0..root.nodes.len()).filter(is_root).collect());
+    };
+    let mut seen = vec![false; root.nodes.len()];
+    for &node in &scene.nodes {
+        match seen.get_mut(node) {
+            Some(seen) if !*seen && tree.parents[node].is_none() => *seen = true,
+            _ => {
+                let what = format!("node {node} is no root, or is one twice");
+                return Err(document.wrong(what, "the scene"));
+            }
+        }
+    }
+    Ok(scene.nodes.clone())
+}
+
+/// For each skeleton, and each other node, the first animation that moves it.
+fn take(tree: &Tree, animations: &[Animation], skeletons: &Skeletons) -> Animation {
+    let mut out = Animation::default();
+    let mut of_skeleton: Vec<Option<usize>> = vec![None; skeletons.nodes.len()];
+    for (a, animation) in animations.iter().enumerate() {
+        for (&node, curves) in &animation.nodes {
+            if let Some((s, _)) = skeletons.of_node[node] {
+                if *of_skeleton[s].get_or_insert(a) != a {
+                    continue;
+                }
+            }
+            out.nodes.entry(node).or_insert_with(|| curves.clone());
+        }
+    }
+    debug_assert!(out.nodes.keys().all(|node| *node < tree.parents.len()));
+    out
+}
+
+/// Says which samples are equal, by their numbers.
+fn identity_of(numbers: &[f64]) -> Identity {
+    let bits: Vec<[u32; 2]> = numbers
+        .iter()
+        .map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32])
+        .collect();
+    identity(&bits)
+}
+
+/// The local matrix of a node.
+struct Local {
+    rig: Arc<Rig>,
+    node: usize,
+    sampling: Arc<TimeSampling>,
+    samples: usize,
+}
+
+impl Local {
+    fn at(&self, i: usize) -> DAffine3 {
+        let time = self.sampling.time(i);
+        self.rig.tree.matrix(self.node, &self.rig.take, time)
+    }
+}
+
+impl Source<DMat4> for Local {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        identity_of(&self.at(i).to_cols_array())
+    }
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        out.push(self.at(i).into());
+        Ok(())
+    }
+}
+
+struct Builder<'a> {
+    document: &'a Arc<Document>,
+    rig: &'a Arc<Rig>,
+    skeletons: &'a Skeletons,
+    grid: Option<(Grid, bool)>,
+    /// Meshes of the file; `None` for one without faces.
+    shapes: HashMap<usize, Option<Arc<Shape>>>,
+    /// Meshes of the scene that nothing moves, by number in the file.
+    meshes: HashMap<usize, usize>,
+    scene: Scene,
+    remarks: Vec<Remark>,
+    path_bytes: usize,
+    skin_numbers: usize,
+    /// Whether something was sampled at the uniform times.
+    sampled: bool,
+}
+
+impl<'a> Builder<'a> {
+    /// All nodes below `roots`, but joints that carry nothing.
+    fn nodes(&mut self, roots: &[usize]) -> Result<(), Error> {
+        let root = &self.document.root;
+        let tree = &self.rig.tree;
+        // Not a joint, or something below is shown.
+        let mut shown: Vec<bool> = (0..root.nodes.len())
+            .map(|n| self.skeletons.of_node[n].is_none() || root.nodes[n].mesh.is_some())
+            .collect();
+        for &node in tree.order.iter().rev() {
+            if let (true, Some(parent)) = (shown[node], tree.parents[node]) {
+                shown[parent] = true;
+            }
+        }
+        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform is one.
+        let mut stack = Vec::new();
+        self.siblings(roots, &shown, None, None, false, &mut stack);
+        while let Some((node, name, parent, moved)) = stack.pop() {
+            let path = self.path(parent, &name)?;
+            let transform = self.transform(node);
+            let moved = moved || transform.is_some();
+            let id = self.scene.nodes.len();
+            self.scene.nodes.push(Node {
+                name,
+                path,
+                parent,
+                kind: NodeKind::Xform,
+                samples: transform.as_ref().map_or(1, |t| t.matrix.len()),
+                transform,
+                visibility: None,
+                mesh: None,
+                instance_of: None,
+                user_properties: Vec::new(),
+            });
+            let mesh = root.nodes[node].mesh;
+            let name = self.siblings(
+                &root.nodes[node].children,
+                &shown,
+                mesh,
+                Some(id),
+                moved,
+                &mut stack,
+            );
+            if let (Some(mesh), Some(name)) = (mesh, name) {
+                self.mesh(node, mesh, name, id, moved)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes the shown ones of `children` with names of their own; gives the name of the mesh among them.
+    fn siblings(
+        &self,
+        children: &[usize],
+        shown: &[bool],
+        mesh: Option<usize>,
+        parent: Option<usize>,
+        moved: bool,
+        stack: &mut Vec<(usize, String, Option<usize>, bool)>,
+    ) -> Option<String> {
+        let root = &self.document.root;
+        let children: Vec<usize> = children.iter().copied().filter(|&n| shown[n]).collect();
+        let mesh_name = mesh.map(|m| root.meshes[m].name.as_deref());
+        let names = mesh_name
+            .into_iter()
+            .chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
+        let mut names = shape::node_names(names, "node").into_iter();
+        let own = mesh.and_then(|_| names.next());
+        let first = stack.len();
+        for (&child, name) in children.iter().zip(names) {
+            stack.push((child, name, parent, moved));
+        }
+        stack[first..].reverse();
+        own
+    }
+
+    fn path(&mut self, parent: Option<usize>, name: &str) -> Result<String, Error> {
+        let above = parent.map_or("", |p| &self.scene.nodes[p].path);
+        self.path_bytes += above.len() + name.len() + 1;
+        if self.path_bytes > MAX_PATHS {
+            return Err(Error::limit(
+                &self.document.path,
+                "bytes of node paths; the nodes nest too deep",
+                self.path_bytes as u64,
+                MAX_PATHS as u64,
+            ));
+        }
+        Ok(format!("{above}/{name}"))
+    }
+
+    /// The node's transform; `None` where it is none.
+    fn transform(&mut self, node: usize) -> Option<Transform> {
+        let tree = &self.rig.tree;
+        let curves = self.rig.take.nodes.get(&node);
+        let curves: Vec<&Curve> = curves.map_or(Vec::new(), |c| c.of_transform().collect());
+        let moves = curves.iter().any(|curve| !curve.is_constant());
+        if curves.is_empty() && tree.is_identity(node) {
+            return None;
+        }
+        let (sampling, samples) = match moves {
+            true => self.times(&curves),
+            false => (AT_ONCE, 1),
+        };
+        let sampling = Arc::new(sampling);
+        let source = Local {
+            rig: self.rig.clone(),
+            node,
+            sampling: sampling.clone(),
+            samples,
+        };
+        Some(Transform {
+            matrix: Channel::new(sampling, Arc::new(source)),
+            inherits: None,
+        })
+    }
+
+    /// Where `curves` are sampled: at their keys where lines between them say everything, else at the uniform times, and
+    /// the keys beside them.
+    fn times(&mut self, curves: &[&Curve]) -> (TimeSampling, usize) {
+        let linear = curves.iter().all(|curve| curve.is_linear());
+        let grid = self.grid.map(|(grid, _)| grid);
+        let mut times: Vec<f64> = curves.iter().flat_map(|c| c.times()).copied().collect();
+        if let (Some(grid), false) = (grid, linear) {
+            self.sampled = true;
+            times.extend((0..grid.samples).map(|i| grid.time(i)));
+        }
+        if let Some(grid) = grid {
+            // Keys are of 32 bits; those that mean a time of the grid are that.
+            for time in &mut times {
+                let near = grid.time(((*time - grid.start) * grid.fps).round().max(0.0) as usize);
+                if (*time - near).abs() <= 2.0 * crate::SAME_TIME {
+                    *time = near;
+                }
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);
+        let samples = times.len();
+        (TimeSampling::Acyclic { times }, samples)
+    }
+
+    fn shape(&mut self, mesh: usize) -> Result<Option<Arc<Shape>>, Error> {
+        if let Some(shape) = self.shapes.get(&mesh) {
+            return Ok(shape.clone());
+        }
+        let shape = Shape::new(self.document, mesh, &mut self.remarks)?.map(Arc::new);
+        self.shapes.insert(mesh, shape.clone());
+        Ok(shape)
+    }
+
+    /// Hangs mesh number `number` of the file below the scene's node `parent`, which is `node` of the file.
+    fn mesh(
+        &mut self,
+        node: usize,
+        number: usize,
+        name: String,
+        parent: usize,
+        moved: bool,
+    ) -> Result<(), Error> {
+        let path = self.path(Some(parent), &name)?;
+        let Some(shape) = self.shape(number)? else {
+            return Ok(());
+        };
+        let skin = self.document.root.nodes[node].skin;
+        let skin = skin.filter(|_| shape.is_bound());
+        let deforms = skin.is_some() || shape.targets > 0;
+        let id = match self.meshes.get(&number).filter(|_| !deforms) {
+            Some(id) => *id,
+            None => {
+                let placement = match deforms {
+                    true => Some(self.placement(node, number, &shape, skin)?),
+                    false => None,
+                };
+                let mesh: Mesh = mesh::mesh(&shape, &path, placement)?;
+                self.scene.meshes.push(mesh);
+                let id = self.scene.meshes.len() - 1;
+                if !deforms {
+                    self.meshes.insert(number, id);
+                }
+                id
+            }
+        };
+        // A skinned mesh stands in the world already.
+        let transform = (skin.is_some() && moved).then(|| Transform {
+            matrix: Channel::constant(vec![DMat4::IDENTITY]),
+            inherits: Some(Channel::constant(vec![false])),
+        });
+        self.scene.nodes.push(Node {
+            name,
+            path,
+            parent: Some(parent),
+            kind: NodeKind::PolyMesh,
+            transform,
+            visibility: None,
+            mesh: Some(id),
+            instance_of: None,
+            samples: self.scene.meshes[id].positions.len(),
+            user_properties: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// How mesh number `number` of the file is moved on `node`.
+    fn placement(
+        &mut self,
+        node: usize,
+        number: usize,
+        shape: &Shape,
+        skin: Option<usize>,
+    ) -> Result<Placement<'a>, Error> {
+        let (document, rig, skeletons) = (self.document, self.rig, self.skeletons);
+        let root = &document.root;
+        let own = root.nodes[node].weights.as_ref();
+        let mut out = Placement {
+            rig,
+            node,
+            skin: None,
+            weights: own.unwrap_or(&root.meshes[number].weights).clone(),
+            sampling: None,
+        };
+        if out.weights.iter().any(|w| !(w.abs() <= animation::LARGEST)) {
+            return Err(document.wrong("weights that are no numbers", format!("node {node}")));
+        }
+        let Some(skin) = skin else {
+            if let Some(curve) = rig.weights(node) {
+                out.sampling = Some(self.times(&[curve]));
+            }
+            return Ok(out);
+        };
+        self.skin_numbers = self.skin_numbers.saturating_add(shape.skin_numbers());
+        if self.skin_numbers > MAX_SKIN_NUMBERS {
+            return Err(Error::limit(
+                &document.path,
+                "points and weights of skins",
+                self.skin_numbers as u64,
+                MAX_SKIN_NUMBERS as u64,
+            ));
+        }
+        let joints = &root.skins[skin].joints;
+        let inverse_bind = match root.skins[skin].inverse_bind_matrices {
+            None => vec![DAffine3::IDENTITY; joints.len()],
+            Some(accessor) => {
+                let values = document.values(accessor, 16)?.floats::<16>()?;
+                let wild = |v: &f32| !(f64::from(v.abs()) <= animation::LARGEST);
+                if values.len() < joints.len() || values.iter().flatten().any(wild) {
+                    let what = "too few inverse bind matrices, or such that are no numbers";
+                    return Err(document.wrong(what, format!("skin {skin}")));
+                }
+                let matrix = |m: &[f32; 16]| DMat4::from_cols_array(&m.map(f64::from));
+                let affine = |m: &[f32; 16]| DAffine3::from_mat4(matrix(m));
+                values[..joints.len()].iter().map(affine).collect()
+            }
+        };
+        let skeleton = skeletons.of_skin[skin];
+        let nodes = skeletons.nodes[skeleton].iter();
+        let place: HashMap<usize, usize> = nodes.enumerate().map(|(j, &node)| (node, j)).collect();
+        let numbers = joints.iter().map(|node| place[node]).collect();
+        out.skin = Some((joints, inverse_bind, skeleton, numbers));
+        if let Some((grid, _)) = self.grid {
+            self.sampled = true;
+            out.sampling = Some((grid.sampling(), grid.samples));
+        }
+        Ok(out)
+    }
+}
+
+const AT_ONCE: TimeSampling = TimeSampling::Uniform {
+    start: 0.0,
+    step: 1.0,
+};

@@ -1,0 +1,369 @@
+//! Skins as skeletons, and animations as clips of them.
+
+use super::animation::{self, Animation, Curve};
+use super::document::Document;
+use super::tree::Tree;
+use crate::clip::{Clip, Joint, MAX_JOINTS, Marker, ScalarTrack, Skeleton, SubTrack, Track};
+use crate::grid::Grid;
+use crate::{Error, Remark};
+use glam::DVec4;
+use serde_json::Value;
+
+/// Most animated values of all clips together: sub-tracks times samples.
+const MAX_VALUES: usize = 1 << 25;
+/// Most scalar tracks of a clip: meshes that were baked to morph targets have thousands.
+const MAX_SCALARS: usize = 1024;
+
+/// Skeletons of the file.
+pub(super) struct Skeletons {
+    /// Nodes of each, parents first.
+    pub nodes: Vec<Vec<usize>>,
+    /// Which one a skin belongs to.
+    pub of_skin: Vec<usize>,
+    /// Joint of a node, and its skeleton.
+    pub of_node: Vec<Option<(usize, usize)>>,
+    pub list: Vec<Skeleton>,
+}
+
+impl Skeletons {
+    /// One per skin; skins that share a joint share a skeleton. Nodes between and above joints are joints too, but
+    /// not those above that do nothing. Without skins, `all` makes one skeleton of all nodes.
+    pub fn new(
+        document: &Document,
+        tree: &Tree,
+        animations: &[Animation],
+        all: bool,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Skeletons, Error> {
+        let skins = &document.root.skins;
+        let n = tree.parents.len();
+        // The first skin that has a node, and through it all skins that meet there.
+        let mut owner: Vec<Option<usize>> = vec![None; n];
+        let mut group: Vec<usize> = (0..skins.len()).collect();
+        for (s, skin) in skins.iter().enumerate() {
+            if skin.joints.is_empty() {
+                return Err(document.wrong("has no joints", format!("skin {s}")));
+            }
+            for &joint in &skin.joints {
+                if joint >= n {
+                    let what = format!("joint {joint} is not there");
+                    return Err(document.wrong(what, format!("skin {s}")));
+                }
+                match owner[joint] {
+                    None => owner[joint] = Some(s),
+                    Some(other) => {
+                        let (a, b) = (root_of(&mut group, s), root_of(&mut group, other));
+                        group[a.max(b)] = a.min(b);
+                    }
+                }
+            }
+        }
+        let mut number = vec![usize::MAX; skins.len()];
+        let mut of_skin = Vec::with_capacity(skins.len());
+        let mut firsts = Vec::new();
+        for s in 0..skins.len() {
+            let root = root_of(&mut group, s);
+            if number[root] == usize::MAX {
+                number[root] = firsts.len();
+                firsts.push(s);
+            }
+            of_skin.push(number[root]);
+        }
+        let moves = |node: usize| {
+            (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()))
+        };
+        let mut out = Skeletons {
+            nodes: Vec::new(),
+            of_skin,
+            of_node: vec![None; n],
+            list: Vec::new(),
+        };
+        let mut groups: Vec<(Option<String>, Vec<usize>)> = firsts
+            .iter()
+            .map(|&s| (skins[s].name.clone(), Vec::new()))
+            .collect();
+        for (s, skin) in skins.iter().enumerate() {
+            groups[out.of_skin[s]].1.extend(&skin.joints);
+        }
+        if groups.is_empty() && all {
+            groups.push((None, tree.order.clone()));
+        }
+        let mut mark = vec![0u32; n];
+        for (g, (name, joints)) in groups.into_iter().enumerate() {
+            const ABOVE: u32 = 1;
+            const JOINT: u32 = 2;
+            mark.fill(0);
+            for &joint in &joints {
+                mark[joint] = JOINT;
+                let mut at = tree.parents[joint];
+                while let Some(node) = at.filter(|&node| mark[node] == 0) {
+                    mark[node] = ABOVE;
+                    at = tree.parents[node];
+                }
+            }
+            let mut nodes = Vec::new();
+            let mut place = vec![None; n];
+            for &node in tree.order.iter().filter(|&&node| mark[node] != 0) {
+                let parent = tree.parents[node].and_then(|p| place[p]);
+                // Above all joints, and nothing but a name.
+                let idle = mark[node] == ABOVE && tree.is_identity(node) && !moves(node);
+                if parent.is_some() || !idle {
+                    place[node] = Some(nodes.len());
+                    nodes.push(node);
+                }
+            }
+            if nodes.len() > MAX_JOINTS {
+                return Err(Error::limit(
+                    &document.path,
+                    "joints",
+                    nodes.len() as u64,
+                    MAX_JOINTS as u64,
+                ));
+            }
+            let stem = document.path.file_stem().unwrap_or_default();
+            let name = name.unwrap_or_else(|| stem.to_string_lossy().into_owned());
+            let sheared = nodes.iter().filter(|&&node| tree.is_sheared(node)).count();
+            if sheared > 0 {
+                let what = format!("{sheared} joints are sheared at rest; that was left out");
+                remarks.push(Remark::new(&name, what));
+            }
+            for (j, &node) in nodes.iter().enumerate() {
+                out.of_node[node].get_or_insert((g, j));
+            }
+            let joints = nodes.iter().map(|&node| {
+                let json = &document.root.nodes[node];
+                let extra = |key: &str| json.extras.get(key);
+                let number = |key: &str| extra(key).and_then(Value::as_f64);
+                Joint {
+                    name: json.name.clone().unwrap_or(format!("node {node}")),
+                    parent: tree.parents[node].and_then(|p| place[p]),
+                    rest: tree.rest(node),
+                    shell: number("shell").filter(|s| *s > 0.0 && *s < 1e15),
+                    ends: Vec::new(),
+                    layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
+                    bias: number("bias"),
+                }
+            });
+            out.list.push(Skeleton {
+                name,
+                joints: joints.collect(),
+            });
+            out.nodes.push(nodes);
+        }
+        Ok(out)
+    }
+
+    /// A clip for each animation and each skeleton that it moves.
+    pub fn clips(
+        &self,
+        document: &Document,
+        tree: &Tree,
+        animations: &[Animation],
+        fps: f64,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Vec<Clip>, Error> {
+        let mut clips = Vec::new();
+        let mut left = MAX_VALUES;
+        for (a, animation) in animations.iter().enumerate() {
+            let Some((grid, exact)) = animation::grid(animation, fps, document)? else {
+                continue;
+            };
+            let mut used = false;
+            for (s, nodes) in self.nodes.iter().enumerate() {
+                let curves = |node: &usize| animation.nodes.get(node);
+                let moved =
+                    |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
+                if !nodes.iter().any(|node| moved(&node)) {
+                    continue;
+                }
+                let moving: usize = nodes
+                    .iter()
+                    .filter_map(curves)
+                    .map(|c| c.of_transform().filter(|c| !c.is_constant()).count())
+                    .sum();
+                let needed = moving.saturating_mul(grid.samples);
+                left = left.checked_sub(needed).ok_or_else(|| {
+                    let what = "animated values of clips";
+                    Error::limit(&document.path, what, needed as u64, MAX_VALUES as u64)
+                })?;
+                used = true;
+                let name = match self.nodes.len() {
+                    1 => animation.name.clone(),
+                    _ => format!("{} ({})", animation.name, self.list[s].name),
+                };
+                let mut clip = Clip {
+                    name,
+                    skeleton: s,
+                    start: grid.start,
+                    fps: grid.fps,
+                    samples: grid.samples,
+                    tracks: nodes
+                        .iter()
+                        .map(|&node| track(tree, node, animation, &grid))
+                        .collect(),
+                    scalars: Vec::new(),
+                    markers: Vec::new(),
+                };
+                let extras = &document.root.animations[a].extras;
+                self.weights(document, s, animation, &grid, &mut clip, remarks);
+                scalars(extras, &mut clip, remarks);
+                markers(extras, &mut clip, remarks);
+                clips.push(clip);
+            }
+            if used && !exact {
+                let what = format!(
+                    "its keys have no rate of their own; it was sampled at {} frames per second",
+                    grid.fps
+                );
+                remarks.push(Remark::new(&animation.name, what));
+            }
+        }
+        Ok(clips)
+    }
+
+    /// Weights of morph targets of meshes on this skeleton.
+    fn weights(
+        &self,
+        document: &Document,
+        skeleton: usize,
+        animation: &Animation,
+        grid: &Grid,
+        clip: &mut Clip,
+        remarks: &mut Vec<Remark>,
+    ) {
+        let root = &document.root;
+        for (&node, curves) in &animation.nodes {
+            let Some(curve) = &curves.weights else {
+                continue;
+            };
+            let json = &root.nodes[node];
+            let own = (json.skin).and_then(|skin| self.of_skin.get(skin)) == Some(&skeleton);
+            if !own {
+                continue;
+            }
+            if clip.scalars.len() + curve.width() > MAX_SCALARS {
+                let what = format!("more than {MAX_SCALARS} weights; they are no scalar tracks");
+                remarks.push(Remark::new(&clip.name, what));
+                continue;
+            }
+            let mesh = json.mesh.and_then(|mesh| root.meshes.get(mesh));
+            let names = mesh.and_then(|mesh| mesh.extras.get("targetNames"));
+            for i in 0..curve.width() {
+                let name = names.and_then(|names| names.get(i)).and_then(Value::as_str);
+                clip.scalars.push(ScalarTrack {
+                    name: name.map_or(format!("weight {i}"), str::to_owned),
+                    components: 1,
+                    values: weight(curve, i, grid),
+                });
+            }
+        }
+    }
+}
+
+fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
+    let mut all = Vec::new();
+    let mut value = |sample: usize| {
+        curve.fill(grid.time(sample), &mut all);
+        DVec4::new(all.get(i).copied().unwrap_or(0.0), 0.0, 0.0, 0.0)
+    };
+    let first = value(0);
+    let constant = curve.is_constant();
+    let rest = (1..if constant { 1 } else { grid.samples }).map(value);
+    SubTrack::new([first].into_iter().chain(rest).collect()).unwrap_or(SubTrack::constant(first))
+}
+
+/// The representative of a group.
+fn root_of(group: &mut [usize], mut s: usize) -> usize {
+    while group[s] != s {
+        group[s] = group[group[s]];
+        s = group[s];
+    }
+    s
+}
+
+fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track {
+    let first = tree.local(node, animation, grid.start);
+    let mut out = Track::constant(first);
+    let Some(curves) = animation.nodes.get(&node) else {
+        return out;
+    };
+    let times = || (0..grid.samples).map(|i| grid.time(i));
+    let vector = |curve: &Option<Curve>| {
+        let curve = curve.as_ref().filter(|curve| !curve.is_constant())?;
+        SubTrack::new(times().map(|t| curve.at(t).into()).collect())
+    };
+    if let Some(translation) = vector(&curves.translation) {
+        out.translation = translation;
+    }
+    if let Some(scale) = vector(&curves.scale) {
+        out.scale = scale;
+    }
+    let rotation = curves.rotation.as_ref().filter(|c| !c.is_constant());
+    if let Some(curve) = rotation
+        && let Some(rotation) = SubTrack::new(times().map(|t| curve.rotation(t)).collect())
+    {
+        out.rotation = rotation;
+    }
+    out
+}
+
+/// Extras `scalars`: `[{"name": …, "components": 1 … 4, "values": [components × samples numbers, or components]}]`.
+fn scalars(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
+    let Some(list) = extras.get("scalars").and_then(Value::as_array) else {
+        return;
+    };
+    for entry in list {
+        let track = || -> Option<ScalarTrack> {
+            let components = entry.get("components").map_or(Some(1), Value::as_u64)?;
+            let components = usize::try_from(components).ok()?;
+            let numbers = entry.get("values")?.as_array()?;
+            if !(1..=4).contains(&components)
+                || (numbers.len() != components && numbers.len() != components * clip.samples)
+            {
+                return None;
+            }
+            let mut values = Vec::with_capacity(numbers.len() / components);
+            for chunk in numbers.chunks(components) {
+                let mut value = DVec4::ZERO;
+                for (k, number) in chunk.iter().enumerate() {
+                    value[k] = number.as_f64()?;
+                }
+                values.push(value);
+            }
+            Some(ScalarTrack {
+                name: entry.get("name")?.as_str()?.into(),
+                components,
+                values: SubTrack::new(values)?,
+            })
+        };
+        match track() {
+            Some(track) if clip.scalars.len() < MAX_SCALARS => clip.scalars.push(track),
+            _ => {
+                let what = "a scalar track in its extras makes no sense and was left out";
+                remarks.push(Remark::new(&clip.name, what));
+            }
+        }
+    }
+}
+
+/// Extras `events`: `[{"name": …, "time": seconds}]`.
+fn markers(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
+    let Some(list) = extras.get("events").and_then(Value::as_array) else {
+        return;
+    };
+    for entry in list {
+        let name = entry.get("name").and_then(Value::as_str);
+        let time = entry.get("time").and_then(Value::as_f64);
+        match (name, time) {
+            (Some(name), Some(time)) => clip.markers.push(Marker {
+                name: name.into(),
+                time,
+            }),
+            _ => {
+                let what = "an event in its extras has no name or time and was left out";
+                remarks.push(Remark::new(&clip.name, what));
+            }
+        }
+    }
+    clip.markers.sort_by(|a, b| a.time.total_cmp(&b.time));
+}

@@ -1,0 +1,191 @@
+//! The nodes as a tree, and where they are at a time.
+
+use super::animation::{Animation, LARGEST, unit};
+use super::document::Document;
+use crate::clip::Qvv;
+use crate::{Error, Remark, trs};
+use glam::{DAffine3, DMat4, DVec3};
+
+/// The file's nodes.
+pub(super) struct Tree {
+    pub parents: Vec<Option<usize>>,
+    /// All nodes, parents before children, depth first.
+    pub order: Vec<usize>,
+    /// Local transforms where nothing moves them.
+    rest: Vec<Rest>,
+}
+
+struct Rest {
+    qvv: Qvv,
+    /// Where it is more than rotation, translation and scale.
+    matrix: Option<DMat4>,
+}
+
+impl Tree {
+    pub fn new(document: &Document, remarks: &mut Vec<Remark>) -> Result<Tree, Error> {
+        let nodes = &document.root.nodes;
+        let at = |node: usize| format!("node {node}");
+        let mut parents = vec![None; nodes.len()];
+        for (n, node) in nodes.iter().enumerate() {
+            for &child in &node.children {
+                match parents.get_mut(child) {
+                    None => {
+                        return Err(document.wrong(format!("child {child} is not there"), at(n)));
+                    }
+                    Some(Some(_)) => return Err(document.wrong("has two parents", at(child))),
+                    Some(parent) => *parent = Some(n),
+                }
+            }
+        }
+        let mut stack: Vec<usize> = (0..nodes.len()).filter(|&n| parents[n].is_none()).collect();
+        stack.reverse();
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(n) = stack.pop() {
+            order.push(n);
+            stack.extend(nodes[n].children.iter().rev());
+        }
+        if order.len() < nodes.len() {
+            return Err(document.wrong("nodes are their own ancestors", "the nodes"));
+        }
+        let mut zero = 0;
+        let mut rest = Vec::with_capacity(nodes.len());
+        for (n, node) in nodes.iter().enumerate() {
+            let numbers = (node.matrix.iter().flatten())
+                .chain(node.translation.iter().flatten())
+                .chain(node.rotation.iter().flatten())
+                .chain(node.scale.iter().flatten());
+            if let Some(bad) = numbers.into_iter().find(|v| !(v.abs() <= LARGEST)) {
+                return Err(document.wrong(format!("{bad} in its transform"), at(n)));
+            }
+            rest.push(match &node.matrix {
+                None => {
+                    zero += usize::from(node.rotation == Some([0.0; 4]));
+                    let qvv = Qvv {
+                        rotation: node.rotation.map_or(glam::DQuat::IDENTITY, unit),
+                        translation: node.translation.map_or(DVec3::ZERO, DVec3::from_array),
+                        scale: node.scale.map_or(DVec3::ONE, DVec3::from_array),
+                    };
+                    Rest { qvv, matrix: None }
+                }
+                Some(matrix) => {
+                    let mut matrix = DMat4::from_cols_array(matrix);
+                    for i in 0..4 {
+                        matrix.col_mut(i).w = if i == 3 { 1.0 } else { 0.0 };
+                    }
+                    match trs::plain(&matrix) {
+                        Some(qvv) => Rest { qvv, matrix: None },
+                        None => Rest {
+                            qvv: trs::nearest_plain(&matrix),
+                            matrix: Some(matrix),
+                        },
+                    }
+                }
+            });
+        }
+        if zero > 0 {
+            let what = format!("{zero} rotations are all zero; no rotation stands for them");
+            remarks.push(Remark::new(document.path.display().to_string(), what));
+        }
+        Ok(Tree {
+            parents,
+            order,
+            rest,
+        })
+    }
+
+    /// The local transform where nothing moves the node; the nearest one without shear.
+    pub fn rest(&self, node: usize) -> Qvv {
+        self.rest[node].qvv
+    }
+
+    /// Whether the node's transform has shear, which a joint cannot have.
+    pub fn is_sheared(&self, node: usize) -> bool {
+        self.rest[node].matrix.is_some()
+    }
+
+    /// Whether the node changes nothing where nothing moves it.
+    pub fn is_identity(&self, node: usize) -> bool {
+        self.rest[node].matrix.is_none() && self.rest[node].qvv == Qvv::IDENTITY
+    }
+
+    /// The local transform at `time` as rotation, translation and scale.
+    pub fn local(&self, node: usize, animation: &Animation, time: f64) -> Qvv {
+        let mut out = self.rest[node].qvv;
+        if let Some(curves) = animation.nodes.get(&node) {
+            if let Some(curve) = &curves.translation {
+                out.translation = DVec3::from_array(curve.at(time));
+            }
+            if let Some(curve) = &curves.rotation {
+                out.rotation = curve.rotation(time);
+            }
+            if let Some(curve) = &curves.scale {
+                out.scale = DVec3::from_array(curve.at(time));
+            }
+        }
+        out
+    }
+
+    /// The same as a matrix, shear included.
+    pub fn matrix(&self, node: usize, animation: &Animation, time: f64) -> DAffine3 {
+        match &self.rest[node].matrix {
+            Some(matrix) if !self.moves(node, animation) => DAffine3::from_mat4(*matrix),
+            _ => self.local(node, animation, time).matrix(),
+        }
+    }
+
+    /// Whether `animation` has curves for the node's transform.
+    fn moves(&self, node: usize, animation: &Animation) -> bool {
+        let curves = animation.nodes.get(&node);
+        curves.is_some_and(|curves| curves.of_transform().next().is_some())
+    }
+}
+
+/// World transforms of some nodes: these and their ancestors, parents first.
+pub(super) struct Posing {
+    /// Node, and its parent's place in this list.
+    nodes: Vec<(usize, Option<usize>)>,
+}
+
+impl Posing {
+    /// Also gives the place of each of `wanted` in the list.
+    pub fn new(tree: &Tree, wanted: &[usize]) -> (Posing, Vec<usize>) {
+        let mut needed = vec![false; tree.parents.len()];
+        for &node in wanted {
+            let mut at = Some(node);
+            while let Some(n) = at.filter(|&n| !needed[n]) {
+                needed[n] = true;
+                at = tree.parents[n];
+            }
+        }
+        let mut place = vec![0; tree.parents.len()];
+        let mut nodes = Vec::new();
+        for &n in tree.order.iter().filter(|&&n| needed[n]) {
+            place[n] = nodes.len();
+            // Parents come first and have their place.
+            nodes.push((n, tree.parents[n].map(|p| place[p])));
+        }
+        let places = wanted.iter().map(|&n| place[n]).collect();
+        (Posing { nodes }, places)
+    }
+
+    /// Fills `out`, one per node of the list.
+    pub fn world(&self, tree: &Tree, animation: &Animation, time: f64, out: &mut Vec<DAffine3>) {
+        out.clear();
+        for &(node, parent) in &self.nodes {
+            let local = tree.matrix(node, animation, time);
+            let world = match parent {
+                Some(parent) => out[parent] * local,
+                None => local,
+            };
+            out.push(world);
+        }
+    }
+
+    /// Whether any of the nodes moves.
+    pub fn moves(&self, animation: &Animation) -> bool {
+        let curves = |node: &usize| animation.nodes.get(node);
+        self.nodes
+            .iter()
+            .any(|(node, _)| curves(node).is_some_and(|c| c.moves()))
+    }
+}

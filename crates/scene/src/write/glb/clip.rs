@@ -1,0 +1,216 @@
+//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers: of each sub-track only what is not the rest
+//! pose; layers and biases of joints, scalar tracks and markers as extras.
+
+use super::Tree;
+use super::buffer::Use;
+use crate::{Clip, Error, Qvv, Remark, Scene, Unit};
+use glam::{DQuat, DVec3};
+use gltf_json::accessor::Accessor;
+use gltf_json::animation::{Interpolation, Property};
+use gltf_json::extras::RawValue;
+use gltf_json::scene::UnitQuaternion;
+use gltf_json::{Extras, Index, Node, Skin};
+use serde_json::{Value, json};
+
+/// Metres in a unit; a file without one is taken as it is.
+fn metres(unit: Option<Unit>) -> f64 {
+    match unit {
+        Some(Unit::Metre) | None => 1.0,
+        Some(Unit::Centimetre) => 0.01,
+        Some(Unit::Millimetre) => 0.001,
+        Some(Unit::Inch) => 0.0254,
+    }
+}
+
+fn vector(v: DVec3) -> [f32; 3] {
+    v.to_array().map(|v| v as f32)
+}
+
+fn extras(value: Value) -> Extras {
+    match value.as_object().is_some_and(|map| !map.is_empty()) {
+        true => RawValue::from_string(value.to_string()).ok(),
+        false => None,
+    }
+}
+
+impl Tree<'_> {
+    /// Nodes of the joints of each skeleton, at rest. glTF's unit is the metre: lengths are written in it.
+    pub(super) fn skeletons(
+        &mut self,
+        scene: &Scene,
+        roots: &mut Vec<Index<Node>>,
+    ) -> Vec<Vec<Index<Node>>> {
+        let unit = metres(scene.unit);
+        let mut out = Vec::with_capacity(scene.skeletons.len());
+        for skeleton in &scene.skeletons {
+            let mut nodes: Vec<Index<Node>> = Vec::with_capacity(skeleton.joints.len());
+            // The joints of a skin hang on one node.
+            let several = skeleton
+                .joints
+                .iter()
+                .filter(|j| j.parent.is_none())
+                .count()
+                > 1;
+            let top = several.then(|| {
+                let top = self.node(&skeleton.name);
+                roots.push(top);
+                top
+            });
+            for joint in &skeleton.joints {
+                let node = self.node(&joint.name);
+                self.attach(joint.parent.map(|p| nodes[p]).or(top), node, roots);
+                let mut more = serde_json::Map::new();
+                if let Some(layer) = &joint.layer {
+                    more.insert("layer".into(), json!(layer));
+                }
+                if let Some(bias) = joint.bias {
+                    more.insert("bias".into(), json!(bias));
+                }
+                if let Some(shell) = joint.shell {
+                    more.insert("shell".into(), json!(shell * unit));
+                }
+                let Qvv {
+                    rotation,
+                    translation,
+                    scale,
+                } = joint.rest;
+                let json = self.get(node);
+                json.translation = Some(vector(translation * unit));
+                json.rotation = Some(UnitQuaternion(rotation.to_array().map(|v| v as f32)));
+                json.scale = Some(vector(scale));
+                json.extras = extras(Value::Object(more));
+                nodes.push(node);
+            }
+            let skin = Skin {
+                extensions: None,
+                extras: None,
+                inverse_bind_matrices: None,
+                joints: nodes.clone(),
+                name: Some(skeleton.name.clone()),
+                skeleton: None,
+            };
+            if !nodes.is_empty() {
+                self.meshes.document.root.skins.push(skin);
+            }
+            out.push(nodes);
+        }
+        out
+    }
+
+    /// An animation of `nodes`, the joints of its skeleton.
+    pub(super) fn clip(
+        &mut self,
+        scene: &Scene,
+        clip: &Clip,
+        nodes: &[Index<Node>],
+    ) -> Result<(), Error> {
+        let unit = metres(scene.unit);
+        let shift = clip.start.min(0.0);
+        if shift < 0.0 {
+            let what = format!(
+                "glTF's time begins at 0: it was moved by {} seconds",
+                -shift
+            );
+            self.meshes.remarks.insert(Remark::new(&clip.name, what));
+        }
+        let time = |i: usize| [(clip.start - shift + i as f64 / clip.fps) as f32];
+        let keys: Vec<[f32; 1]> = (0..clip.samples).map(time).collect();
+        if keys.windows(2).any(|w| w[1] <= w[0]) {
+            return Err(Error::unsupported(
+                self.meshes.document.target(),
+                format!("clip {}: its times are equal in 32 bits", clip.name),
+            ));
+        }
+        // All samples, and one for what does not move.
+        let whole = self.meshes.document.floats(&keys, Use::Animation, true)?;
+        let mut first = None;
+        let still = clip.tracks.iter().all(|track| {
+            track.rotation.is_constant()
+                && track.translation.is_constant()
+                && track.scale.is_constant()
+        });
+        let joints = &scene.skeletons[clip.skeleton].joints;
+        for (j, (track, &node)) in clip.tracks.iter().zip(nodes).enumerate() {
+            let rest = joints[j].rest;
+            let mut samples = |constant: bool, at_rest: bool| -> Result<_, Error> {
+                Ok(match (constant, at_rest) {
+                    (false, _) => Some((whole, clip.samples)),
+                    (true, true) => None,
+                    (true, false) => {
+                        let one = match first {
+                            Some(one) => one,
+                            None => {
+                                self.meshes
+                                    .document
+                                    .floats(&keys[..1], Use::Animation, true)?
+                            }
+                        };
+                        first = Some(one);
+                        Some((one, 1))
+                    }
+                })
+            };
+            let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
+            // Where nothing moves, one track still says how long that is.
+            let idle = still && j == 0;
+            let moved = samples(t.is_constant() && !idle, t.at(0) == rest.translation)?;
+            let turned = samples(r.is_constant(), r.at(0) == rest.rotation)?;
+            let scaled = samples(s.is_constant(), s.at(0) == rest.scale)?;
+            if let Some((input, n)) = moved {
+                let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
+                self.put(node, Property::Translation, input, &values)?;
+            }
+            if let Some((input, n)) = turned {
+                let mut last = DQuat::IDENTITY;
+                let values: Vec<_> = (0..n)
+                    .map(|i| {
+                        let q = r.at(i);
+                        last = if last.dot(q) < 0.0 { -q } else { q };
+                        last.to_array().map(|v| v as f32)
+                    })
+                    .collect();
+                self.put(node, Property::Rotation, input, &values)?;
+            }
+            if let Some((input, n)) = scaled {
+                let values: Vec<_> = (0..n).map(|i| vector(s.at(i))).collect();
+                self.put(node, Property::Scale, input, &values)?;
+            }
+        }
+        let mut more = serde_json::Map::new();
+        if !clip.markers.is_empty() {
+            let markers = clip.markers.iter();
+            let markers = markers.map(|m| json!({"name": m.name, "time": m.time - shift}));
+            more.insert("events".into(), markers.collect());
+        }
+        if !clip.scalars.is_empty() {
+            let scalars = clip.scalars.iter().map(|track| {
+                let n = if track.values.is_constant() {
+                    1
+                } else {
+                    clip.samples
+                };
+                let values = (0..n).flat_map(|i| {
+                    let value = track.values.at(i).to_array();
+                    value.into_iter().take(track.components)
+                });
+                let values: Vec<f64> = values.collect();
+                json!({"name": track.name, "components": track.components, "values": values})
+            });
+            more.insert("scalars".into(), scalars.collect());
+        }
+        self.close_animation(&clip.name, extras(Value::Object(more)));
+        Ok(())
+    }
+
+    fn put<const N: usize>(
+        &mut self,
+        node: Index<Node>,
+        property: Property,
+        input: Index<Accessor>,
+        values: &[[f32; N]],
+    ) -> Result<(), Error> {
+        let output = self.meshes.document.floats(values, Use::Animation, false)?;
+        self.channel(node, property, Interpolation::Linear, input, output);
+        Ok(())
+    }
+}

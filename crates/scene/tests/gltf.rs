@@ -1,0 +1,1200 @@
+//! glTF read: animations against their definition, meshes against an evaluator of its own, and every kind of damage.
+
+mod support;
+
+use glam::{DMat4, DQuat, DVec3, DVec4};
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
+use meshreel_scene::{
+    Channel, Clip, Error, Joint, Marker, Qvv, Remark, ScalarTrack, Scene, Skeleton, SubTrack,
+    Track, Unit, write,
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use support::Glb;
+
+/// A file in the making.
+#[derive(Clone)]
+struct Maker {
+    json: Value,
+    binary: Vec<u8>,
+}
+
+impl Maker {
+    fn new() -> Maker {
+        let list = || json!([]);
+        Maker {
+            json: json!({
+                "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": []}], "nodes": list(), "meshes": list(),
+                "accessors": list(), "bufferViews": list(), "skins": list(), "animations": list(),
+            }),
+            binary: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, list: &str, value: Value) -> usize {
+        let list = self.json[list].as_array_mut().unwrap();
+        list.push(value);
+        list.len() - 1
+    }
+
+    fn view(&mut self, bytes: &[u8]) -> usize {
+        self.binary.resize(self.binary.len().next_multiple_of(4), 0);
+        let start = self.binary.len();
+        self.binary.extend_from_slice(bytes);
+        self.push(
+            "bufferViews",
+            json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()}),
+        )
+    }
+
+    fn accessor(&mut self, bytes: &[u8], component: u32, kind: &str, count: usize) -> usize {
+        let view = self.view(bytes);
+        let json =
+            json!({"bufferView": view, "componentType": component, "type": kind, "count": count});
+        self.push("accessors", json)
+    }
+
+    fn floats<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
+        let bytes: Vec<u8> = values
+            .iter()
+            .flatten()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let kind = match N {
+            1 => "SCALAR",
+            2 => "VEC2",
+            3 => "VEC3",
+            4 => "VEC4",
+            _ => "MAT4",
+        };
+        self.accessor(&bytes, 5126, kind, values.len())
+    }
+
+    fn shorts(&mut self, values: &[u16]) -> usize {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.accessor(&bytes, 5123, "SCALAR", values.len())
+    }
+
+    /// A node; without a parent a root.
+    fn node(&mut self, parent: Option<usize>, node: Value) -> usize {
+        let n = self.push("nodes", node);
+        let list = match parent {
+            None => &mut self.json["scenes"][0]["nodes"],
+            Some(parent) => {
+                let parent = &mut self.json["nodes"][parent];
+                if parent.get("children").is_none() {
+                    parent["children"] = json!([]);
+                }
+                &mut parent["children"]
+            }
+        };
+        list.as_array_mut().unwrap().push(json!(n));
+        n
+    }
+
+    /// A channel of the last animation, which it begins if there is none.
+    fn channel<const N: usize>(
+        &mut self,
+        node: usize,
+        path: &str,
+        how: &str,
+        keys: &[f32],
+        values: &[[f32; N]],
+    ) {
+        let keys: Vec<[f32; 1]> = keys.iter().map(|k| [*k]).collect();
+        let (input, output) = (self.floats(&keys), self.floats(values));
+        if self.json["animations"].as_array().unwrap().is_empty() {
+            self.push(
+                "animations",
+                json!({"name": "act", "channels": [], "samplers": []}),
+            );
+        }
+        let list = self.json["animations"].as_array_mut().unwrap();
+        let animation = list.last_mut().unwrap();
+        let samplers = animation["samplers"].as_array_mut().unwrap();
+        samplers.push(json!({"input": input, "output": output, "interpolation": how}));
+        let sampler = samplers.len() - 1;
+        let channels = animation["channels"].as_array_mut().unwrap();
+        channels.push(json!({"sampler": sampler, "target": {"node": node, "path": path}}));
+    }
+
+    fn finished(&self) -> Value {
+        let mut json = self.json.clone();
+        json["buffers"] = json!([{"byteLength": self.binary.len()}]);
+        for list in ["meshes", "accessors", "bufferViews", "skins", "animations"] {
+            if json[list].as_array().is_some_and(|l| l.is_empty()) {
+                json.as_object_mut().unwrap().remove(list);
+            }
+        }
+        if self.binary.is_empty() {
+            json.as_object_mut().unwrap().remove("buffers");
+        }
+        json
+    }
+
+    fn glb(&self) -> Vec<u8> {
+        glb(&self.finished(), &self.binary)
+    }
+
+    fn open(&self) -> Result<(Scene, Vec<Remark>), Error> {
+        open_bytes(&self.glb())
+    }
+
+    /// A skin of these joints.
+    fn skin(&mut self, joints: &[usize]) -> usize {
+        self.push("skins", json!({"name": "rig", "joints": joints}))
+    }
+
+    /// One triangle, with these attributes besides.
+    fn triangle(&mut self, more: &[(&str, usize)]) -> usize {
+        let positions = self.floats(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+        let mut primitive = json!({"attributes": {"POSITION": positions}});
+        for (name, accessor) in more {
+            primitive["attributes"][name] = json!(accessor);
+        }
+        self.push("meshes", json!({"name": "tri", "primitives": [primitive]}))
+    }
+}
+
+fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
+    let mut text = serde_json::to_vec(json).unwrap();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let mut binary = binary.to_vec();
+    binary.resize(binary.len().next_multiple_of(4), 0);
+    let mut out = b"glTF".to_vec();
+    let word = |out: &mut Vec<u8>, v: usize| out.extend((v as u32).to_le_bytes());
+    word(&mut out, 2);
+    word(&mut out, 12 + 8 + text.len() + 8 + binary.len());
+    word(&mut out, text.len());
+    out.extend(b"JSON");
+    out.extend(&text);
+    word(&mut out, binary.len());
+    out.extend(b"BIN\0");
+    out.extend(&binary);
+    out
+}
+
+fn open_bytes(bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.glb");
+    std::fs::write(&path, bytes).unwrap();
+    let opened = read::open(&path, &ReadOptions::default())?;
+    // Samples are read when asked for: all of them, while the file is there.
+    walk(&opened.0)?;
+    Ok(opened)
+}
+
+/// Reads every sample of everything.
+fn walk(scene: &Scene) -> Result<(), Error> {
+    fn channel<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Result<(), Error> {
+        let mut out = Vec::new();
+        for i in 0..channel.len() {
+            channel.identity(i);
+            channel.read(i, &mut out)?;
+        }
+        Ok(())
+    }
+    for node in &scene.nodes {
+        node.transform.iter().try_for_each(|t| channel(&t.matrix))?;
+    }
+    for mesh in &scene.meshes {
+        channel(&mesh.positions)?;
+        channel(&mesh.face_counts)?;
+        channel(&mesh.face_indices)?;
+        mesh.normals.iter().try_for_each(|a| channel(&a.values))?;
+        mesh.uvs.iter().try_for_each(|a| channel(&a.values))?;
+        mesh.colours.iter().try_for_each(|a| channel(&a.values))?;
+        mesh.face_sets.iter().try_for_each(|s| channel(&s.faces))?;
+    }
+    Ok(())
+}
+
+/// All triangles of a scene in world space.
+fn triangles(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
+    let placed = scene.expand().unwrap();
+    let mut world = World::new(scene, &placed).unwrap();
+    world.evaluate(time).unwrap();
+    let (mut points, mut faces, mut out) = (Vec::new(), Faces::default(), Vec::new());
+    for (i, place) in placed.iter().enumerate() {
+        let Some(mesh) = scene.nodes[place.node].mesh else {
+            continue;
+        };
+        let mesh = &scene.meshes[mesh];
+        positions_at(mesh, time, &mut points).unwrap();
+        faces_at(mesh, time, &mut faces).unwrap();
+        let point = |c: &i32| {
+            let p = points[*c as usize].map(f64::from);
+            world.matrix[i].transform_point3(DVec3::from_array(p))
+        };
+        out.extend(
+            faces
+                .indices
+                .chunks_exact(3)
+                .map(|t| [point(&t[0]), point(&t[1]), point(&t[2])]),
+        );
+    }
+    out
+}
+
+fn sorted(mut all: Vec<[DVec3; 3]>) -> Vec<[DVec3; 3]> {
+    let key = |t: &[DVec3; 3]| t.map(|p| (p * 1e3).round().to_array().map(|v| v as i64));
+    all.sort_by_key(key);
+    all
+}
+
+/// Largest distance between corners; triangles in the order in which they are.
+fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let pairs = a.iter().flatten().zip(b.iter().flatten());
+    pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+fn corpus(file: &str) -> Option<PathBuf> {
+    let root = match std::env::var_os("MESHREEL_CORPUS") {
+        Some(root) => PathBuf::from(root),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
+    };
+    let path = root.join(file);
+    if !path.exists() {
+        println!("skipped: no corpus");
+        return None;
+    }
+    Some(path)
+}
+
+#[test]
+fn sampling_is_the_specifications() {
+    let mut maker = Maker::new();
+    let root = maker.node(None, json!({"name": "root"}));
+    let arm = maker.node(Some(root), json!({"name": "arm", "translation": [1, 2, 3]}));
+    let hand = maker.node(Some(arm), json!({"name": "hand", "scale": [2, 2, 2]}));
+    maker.skin(&[hand, arm, root]);
+    let keys = [0.5f32, 1.5, 3.0];
+    let steps = [[1f32, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 1.0, 0.0]];
+    maker.channel(root, "translation", "STEP", &keys, &steps);
+    // Not of unit length, and on the far side of the sphere: the shorter way is meant.
+    let (half, third) = (0.5f64.sqrt() as f32, 0.25f32);
+    let turns = [
+        [0f32, 0.0, 0.0, 1.0],
+        [-2.0 * half, 0.0, 0.0, -2.0 * half],
+        [0.0, third, 0.0, 0.9],
+    ];
+    maker.channel(arm, "rotation", "LINEAR", &keys, &turns);
+    let scales = [[1f32, 1.0, 1.0], [2.0, 0.5, -1.0], [0.0, 0.0, 0.0]];
+    maker.channel(arm, "scale", "LINEAR", &keys, &scales);
+    // In tangent, value, out tangent.
+    let cubic = [
+        [9f32, 9.0, 9.0],
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, -2.0],
+        [0.5, 0.0, 0.0],
+        [4.0, 1.0, 0.0],
+        [0.0, 3.0, 0.0],
+        [0.0, 0.0, 0.0],
+        [0.0, 0.0, 5.0],
+        [9.0, 9.0, 9.0],
+    ];
+    maker.channel(hand, "translation", "CUBICSPLINE", &keys, &cubic);
+    let spin = [
+        [0f32, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0],
+        [0.3, 0.0, 0.0, 0.0],
+        [0.0, 0.1, 0.0, 0.0],
+        [half, 0.0, half, 0.0],
+        [0.0, 0.0, 0.0, 0.2],
+        [0.0, 0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0],
+    ];
+    maker.channel(hand, "rotation", "CUBICSPLINE", &keys, &spin);
+    let (scene, remarks) = maker.open().unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let (skeleton, clip) = (&scene.skeletons[0], &scene.clips[0]);
+    let names: Vec<_> = skeleton
+        .joints
+        .iter()
+        .map(|j| (&*j.name, j.parent))
+        .collect();
+    assert_eq!(names, [("root", None), ("arm", Some(0)), ("hand", Some(1))]);
+    assert_eq!((clip.start, clip.fps, clip.samples), (0.5, 30.0, 76));
+    // By the words of the specification, without any of the reader's code.
+    for i in 0..clip.samples {
+        let t = 0.5 + i as f64 / 30.0;
+        let k = if t < 1.5 - 1e-9 { 0 } else { 1 };
+        let (t0, t1) = (f64::from(keys[k]), f64::from(keys[k + 1]));
+        let u = (t - t0) / (t1 - t0);
+        let step = if i == 75 { steps[2] } else { steps[k] };
+        let got = clip.tracks[0].at(i);
+        assert_eq!(
+            got.translation,
+            DVec3::from_array(step.map(f64::from)),
+            "{i}"
+        );
+
+        let got = clip.tracks[1].at(i);
+        let quat = |q: [f32; 4]| DQuat::from_array(q.map(f64::from)).normalize();
+        let (a, b) = (quat(turns[k]), quat(turns[k + 1]));
+        let dot = a.dot(b);
+        let (b, dot) = if dot < 0.0 { (-b, -dot) } else { (b, dot) };
+        let angle = dot.acos();
+        let wanted = (a * ((1.0 - u) * angle).sin() + b * (u * angle).sin()) / angle.sin();
+        assert!(
+            1.0 - got.rotation.dot(wanted).abs() < 1e-9,
+            "{i}: {} {wanted}",
+            got.rotation
+        );
+        let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
+        let wanted = vector(scales[k]) * (1.0 - u) + vector(scales[k + 1]) * u;
+        assert!(got.scale.distance(wanted) < 1e-7, "{i}");
+        assert_eq!(got.translation, DVec3::new(1.0, 2.0, 3.0));
+
+        let got = clip.tracks[2].at(i);
+        let dt = t1 - t0;
+        let h = [
+            2.0 * u * u * u - 3.0 * u * u + 1.0,
+            dt * (u * u * u - 2.0 * u * u + u),
+            -2.0 * u * u * u + 3.0 * u * u,
+            dt * (u * u * u - u * u),
+        ];
+        let at = 3 * k + 1;
+        let wanted = vector(cubic[at]) * h[0]
+            + vector(cubic[at + 1]) * h[1]
+            + vector(cubic[at + 3]) * h[2]
+            + vector(cubic[at + 2]) * h[3];
+        assert!(
+            got.translation.distance(wanted) < 1e-6,
+            "{i}: {} {wanted}",
+            got.translation
+        );
+        let q = |i: usize| DQuat::from_array(spin[i].map(f64::from));
+        let wanted =
+            (q(at) * h[0] + q(at + 1) * h[1] + q(at + 3) * h[2] + q(at + 2) * h[3]).normalize();
+        assert!(1.0 - got.rotation.dot(wanted).abs() < 1e-9, "{i}");
+        assert_eq!(got.scale, DVec3::splat(2.0));
+    }
+}
+
+#[test]
+fn skins_become_skeletons() {
+    let mut maker = Maker::new();
+    let armature = maker.node(
+        None,
+        json!({"name": "armature", "scale": [0.01, 0.01, 0.01]}),
+    );
+    let hips = maker.node(
+        Some(armature),
+        json!({"name": "hips", "extras": {"layer": "base", "bias": 2.5}}),
+    );
+    let between = maker.node(
+        Some(hips),
+        json!({"name": "between", "translation": [0, 1, 0]}),
+    );
+    let head = maker.node(
+        Some(between),
+        json!({"name": "head", "extras": {"layer": "cosmetic", "shell": 0.2}}),
+    );
+    let idle = maker.node(None, json!({"name": "idle"}));
+    let other = maker.node(Some(idle), json!({"name": "other"}));
+    let second = maker.node(Some(idle), json!({"name": "second"}));
+    // Children before parents, and two skins of one rig.
+    maker.skin(&[head, hips]);
+    maker.skin(&[head]);
+    maker.push("skins", json!({"joints": [second, other]}));
+    maker.channel(
+        head,
+        "translation",
+        "LINEAR",
+        &[0.0, 0.1],
+        &[[0.0; 3], [1.0, 0.0, 0.0]],
+    );
+    maker.json["animations"][0]["extras"] = json!({
+        "events": [{"name": "late", "time": 0.1}, {"name": "early", "time": 0}, {"time": 3}],
+        "scalars": [{"name": "smile", "components": 2, "values": [1, 2, 3, 4]}, {"name": "bad", "values": [1, 2, 3]}],
+    });
+    let (scene, remarks) = maker.open().unwrap();
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    let names = |s: usize| -> Vec<(&str, Option<usize>)> {
+        let joints = scene.skeletons[s].joints.iter();
+        joints.map(|j| (&*j.name, j.parent)).collect()
+    };
+    // What stands above and does something is a joint; what does nothing is none.
+    assert_eq!(
+        names(0),
+        [
+            ("armature", None),
+            ("hips", Some(0)),
+            ("between", Some(1)),
+            ("head", Some(2))
+        ]
+    );
+    assert_eq!(names(1), [("other", None), ("second", None)]);
+    let joints = &scene.skeletons[0].joints;
+    assert_eq!(
+        (joints[1].layer.as_deref(), joints[1].bias),
+        (Some("base"), Some(2.5))
+    );
+    assert_eq!(
+        (joints[3].layer.as_deref(), joints[3].shell),
+        (Some("cosmetic"), Some(0.2))
+    );
+    assert_eq!(scene.skeletons[0].name, "rig");
+    assert_eq!(scene.clips.len(), 1);
+    let clip = &scene.clips[0];
+    assert_eq!((clip.skeleton, clip.samples, clip.fps), (0, 2, 10.0));
+    let markers: Vec<_> = clip.markers.iter().map(|m| (&*m.name, m.time)).collect();
+    assert_eq!(markers, [("early", 0.0), ("late", 0.1)]);
+    let scalar = &clip.scalars[0];
+    assert_eq!(
+        (clip.scalars.len(), &*scalar.name, scalar.components),
+        (1, "smile", 2)
+    );
+    assert_eq!(scalar.values.at(1).to_array(), [3.0, 4.0, 0.0, 0.0]);
+}
+
+#[test]
+fn real_characters_are_what_an_evaluator_says() {
+    for (file, joints, samples) in [("hero", 65, 240), ("snake", 24, 120)] {
+        let Some(path) = corpus(&format!("characters/{file}.glb")) else {
+            return;
+        };
+        let (scene, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
+        assert!(remarks.is_empty(), "{remarks:?}");
+        assert_eq!(scene.skeletons[0].joints.len(), joints);
+        let clip = &scene.clips[0];
+        assert_eq!((clip.samples, clip.fps), (samples, 30.0));
+        assert!((clip.start - 1.0 / 30.0).abs() < 1e-12);
+        let mesh = &scene.meshes[0];
+        assert_eq!(mesh.positions.len(), samples);
+        let skin = mesh.skin.as_ref().unwrap();
+        assert_eq!(skin.joints.len(), joints);
+        let evaluator = Glb::open(&path);
+        for i in (0..samples).step_by(37) {
+            let time = mesh.positions.time(i);
+            let wanted = evaluator.triangles(time as f32);
+            let off = distance(&triangles(&scene, time), &wanted);
+            assert!(off < 2e-6, "{file}, sample {i}: {off}");
+        }
+        // The skin says of itself what the positions have: by clip and bind pose alone.
+        let (mut pose, mut points) = (Vec::new(), Vec::new());
+        let mut world: Vec<DMat4> = Vec::new();
+        for i in [0, samples / 2] {
+            clip.pose(i, &mut pose);
+            world.clear();
+            for (joint, local) in scene.skeletons[0].joints.iter().zip(&pose) {
+                let parent = joint.parent.map_or(DMat4::IDENTITY, |p| world[p]);
+                world.push(parent * DMat4::from(local.matrix()));
+            }
+            mesh.positions.read(i, &mut points).unwrap();
+            for (v, point) in points.iter().enumerate().step_by(11) {
+                let bind = DVec3::from_array(skin.bind_positions[v].map(f64::from));
+                let k = skin.influences;
+                let wanted: DVec3 = (v * k..v * k + k)
+                    .map(|at| {
+                        let j = usize::from(skin.joint[at]);
+                        let matrix = world[skin.joints[j]] * skin.inverse_bind[j];
+                        matrix.transform_point3(bind) * f64::from(skin.weight[at])
+                    })
+                    .sum();
+                assert!(wanted.distance(DVec3::from_array(point.map(f64::from))) < 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_kinds_of_primitives_and_accessors() {
+    let mut maker = Maker::new();
+    let square = [
+        [0f32, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [1.0, 1.0, 0.0],
+    ];
+    let positions = maker.floats(&square);
+    let strip = maker.shorts(&[0, 1, 2, 3]);
+    let fan = maker.accessor(&[0, 1, 3, 2], 5121, "SCALAR", 4);
+    let wild = maker.shorts(&[0, 1, 9, 1, 3, 2]);
+    // Interleaved with a stride, normalized and quantized; colours of three bytes.
+    let mut bytes = Vec::new();
+    for [x, y, _] in square {
+        for v in [x * 32767.0, y * 32767.0, 0.0, 0.0] {
+            bytes.extend((v as i16).to_le_bytes());
+        }
+        bytes.extend([255, (x * 255.0) as u8, 0, 7]);
+    }
+    let view = maker.view(&bytes);
+    maker.json["bufferViews"][view]["byteStride"] = json!(12);
+    let quantized = json!({"bufferView": view, "componentType": 5122, "normalized": true, "type": "VEC3", "count": 4});
+    let quantized = maker.push("accessors", quantized);
+    let colours = json!({"bufferView": view, "byteOffset": 8, "componentType": 5121, "normalized": true, "type": "VEC3", "count": 4});
+    let colours = maker.push("accessors", colours);
+    // No view and one value: zeros but for that one.
+    let (indices, values) = (
+        maker.view(&[2]),
+        maker.view(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]),
+    );
+    let sparse = json!({
+        "componentType": 5126, "type": "VEC3", "count": 3, "sparse": {
+            "count": 1, "indices": {"bufferView": indices, "componentType": 5121}, "values": {"bufferView": values},
+        },
+    });
+    let sparse = maker.push("accessors", sparse);
+    let uvs = maker.floats(&[[0f32, 0.0], [1.0, 0.25], [0.0, 1.0], [1.0, 1.0]]);
+    maker.json["materials"] = json!([{"name": "red"}, {}]);
+    maker.push("meshes", json!({"name": "all", "primitives": [
+        {"attributes": {"POSITION": positions, "TEXCOORD_0": uvs}, "indices": strip, "mode": 5, "material": 1},
+        {"attributes": {"POSITION": positions}, "indices": fan, "mode": 6, "material": 0},
+        {"attributes": {"POSITION": positions}, "indices": wild, "material": 0},
+        {"attributes": {"POSITION": quantized, "COLOR_0": colours}, "mode": 5},
+        {"attributes": {"POSITION": sparse}},
+        {"attributes": {"POSITION": positions}, "mode": 1},
+    ]}));
+    maker.node(
+        None,
+        json!({"name": "one", "mesh": 0, "translation": [5, 0, 0]}),
+    );
+    maker.node(None, json!({"mesh": 0}));
+    maker.node(
+        None,
+        json!({"mesh": 0, "matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 7, 8, 9, 1]}),
+    );
+    maker.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
+    let (scene, remarks) = maker.open().unwrap();
+    let paths: Vec<_> = scene.nodes.iter().map(|n| &*n.path).collect();
+    assert_eq!(
+        paths,
+        [
+            "/one",
+            "/one/all",
+            "/node",
+            "/node/all",
+            "/node.2",
+            "/node.2/all"
+        ]
+    );
+    assert_eq!(scene.meshes.len(), 1, "nodes share what nothing moves");
+    assert!(
+        remarks.iter().any(|r| r.what.contains("points or lines")),
+        "{remarks:?}"
+    );
+    let mesh = &scene.meshes[0];
+    let mut corners = Vec::new();
+    mesh.face_indices.read(0, &mut corners).unwrap();
+    assert_eq!(
+        corners,
+        [
+            [0, 1, 2],
+            [2, 1, 3], // the strip
+            [5, 7, 4],
+            [7, 6, 4], // the fan, which begins with the second corner
+            [8, 9, -1],
+            [9, 11, 10], // one corner is not there
+            [12, 13, 14],
+            [14, 13, 15],
+            [16, 17, 18],
+        ]
+        .concat()
+    );
+    let mut points = Vec::new();
+    mesh.positions.read(0, &mut points).unwrap();
+    assert_eq!(points[12..16], square);
+    assert_eq!(points[16..], [[0.0; 3], [0.0; 3], [1.0, 2.0, 3.0]]);
+    let (mut uv, mut colour) = (Vec::new(), Vec::new());
+    mesh.uvs[0].values.read(0, &mut uv).unwrap();
+    // The origin of images is at the top.
+    assert_eq!(uv[..4], [[0.0, 1.0], [1.0, 0.75], [0.0, 0.0], [1.0, 0.0]]);
+    mesh.colours[0].values.read(0, &mut colour).unwrap();
+    assert_eq!(
+        colour[11..15],
+        [
+            [1.0; 4],
+            [1.0, 0.0, 0.0, 1.0],
+            [1.0, 1.0, 0.0, 1.0],
+            [1.0, 0.0, 0.0, 1.0]
+        ]
+    );
+    let sets: Vec<_> = mesh.face_sets.iter().map(|s| &*s.name).collect();
+    assert_eq!(sets, ["material 1", "red"]);
+    let mut faces = Vec::new();
+    mesh.face_sets[1].faces.read(0, &mut faces).unwrap();
+    assert_eq!(faces, [2, 3, 4, 5]);
+    // A matrix with shear is kept as it is.
+    let mut matrix = Vec::new();
+    scene.nodes[4]
+        .transform
+        .as_ref()
+        .unwrap()
+        .matrix
+        .read(0, &mut matrix)
+        .unwrap();
+    assert_eq!(matrix[0].y_axis.x, 1.0);
+}
+
+#[test]
+fn buffers_beside_and_inside() {
+    let mut maker = Maker::new();
+    let mesh = maker.triangle(&[]);
+    maker.node(None, json!({"mesh": mesh}));
+    let mut json = maker.finished();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gltf");
+    let open = |json: &Value| {
+        std::fs::write(&path, serde_json::to_vec(json).unwrap()).unwrap();
+        let (scene, _) = read::open(&path, &ReadOptions::default())?;
+        walk(&scene)?;
+        Ok::<_, Error>(triangles(&scene, 0.0))
+    };
+    let wanted = triangles(&maker.open().unwrap().0, 0.0);
+    std::fs::write(folder.path().join("my data.bin"), &maker.binary).unwrap();
+    json["buffers"][0]["uri"] = json!("my%20data.bin");
+    assert_eq!(open(&json).unwrap(), wanted);
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::from("data:application/octet-stream;base64,");
+    for chunk in maker.binary.chunks(3) {
+        let bits = chunk
+            .iter()
+            .chain(&[0, 0])
+            .take(3)
+            .fold(0usize, |all, b| all << 8 | usize::from(*b));
+        for k in 0..=chunk.len() {
+            text.push(char::from(alphabet[bits >> (18 - 6 * k) & 63]));
+        }
+    }
+    json["buffers"][0]["uri"] = json!(text);
+    assert_eq!(open(&json).unwrap(), wanted);
+    for (uri, class) in [
+        ("http://example.com/a.bin", "not supported"),
+        ("/etc/passwd", "not supported"),
+        ("missing.bin", "missing.bin"),
+        ("data:nonsense", "base64"),
+        (".", "is no file"),
+        ("%zz", "URI"),
+    ] {
+        json["buffers"][0]["uri"] = json!(uri);
+        let error = open(&json).unwrap_err().to_string();
+        assert!(error.contains(class), "{uri}: {error}");
+    }
+}
+
+#[test]
+fn morph_targets_move_points() {
+    let mut maker = Maker::new();
+    let mesh = maker.triangle(&[]);
+    let deltas = maker.floats(&[[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [0.0, 0.0, 3.0]]);
+    let other = maker.floats(&[[1.0, 0.0, 0.0]; 3]);
+    maker.json["meshes"][mesh]["primitives"][0]["targets"] =
+        json!([{"POSITION": deltas}, {"POSITION": other}]);
+    maker.json["meshes"][mesh]["weights"] = json!([0.5, 0.0]);
+    let node = maker.node(None, json!({"mesh": mesh}));
+    let still = maker.node(None, json!({"mesh": mesh}));
+    // Keys at no rate at all: lines between them say everything.
+    maker.channel(
+        node,
+        "weights",
+        "LINEAR",
+        &[0.0, 0.1234, 1.0],
+        &[[0.0f32], [0.0], [1.0], [2.0], [0.0], [-1.0]],
+    );
+    let (scene, remarks) = maker.open().unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    assert_ne!(node, still);
+    let read = |mesh: usize, i: usize| {
+        let mut points = Vec::new();
+        scene.meshes[mesh].positions.read(i, &mut points).unwrap();
+        points
+    };
+    assert_eq!(scene.meshes[0].positions.len(), 3);
+    assert_eq!(
+        read(0, 1),
+        [[2.0, 0.0, 1.0], [3.0, 0.0, 2.0], [2.0, 1.0, 3.0]]
+    );
+    assert_eq!(
+        read(0, 2),
+        [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 0.0]]
+    );
+    assert_eq!(scene.meshes[1].positions.len(), 1);
+    assert_eq!(read(1, 0)[2], [0.0, 1.0, 1.5]);
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
+    for name in ["m_scale_shear.abc", "n_robot_bone_parented.abc"] {
+        let (source, _) = read::open(&input.join(name), &ReadOptions::default()).unwrap();
+        let placed = source.expand().unwrap();
+        let selected = vec![true; placed.len()];
+        let options = meshreel_scene::sample::FrameOptions::default();
+        let times =
+            meshreel_scene::sample::frame_times(&source, &placed, &selected, &options).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.glb");
+        write::glb::write(&path, &source, &times, &mut |_, _| ()).unwrap();
+        let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
+        let evaluator = Glb::open(&path);
+        for time in times.iter().step_by(5) {
+            let wanted = sorted(evaluator.triangles((*time - times[0].min(0.0)) as f32));
+            let got = sorted(triangles(&scene, *time - times[0].min(0.0)));
+            let shown: Vec<_> = got
+                .iter()
+                .filter(|t| t[0].distance(t[1]) > 1e-9)
+                .copied()
+                .collect();
+            assert_eq!(shown.len(), wanted.len(), "{name} at {time}");
+            let off = distance(&shown, &wanted);
+            assert!(off < 1e-4, "{name} at {time}: {off}");
+        }
+    }
+}
+
+fn error_of(change: impl Fn(&mut Maker)) -> String {
+    let mut maker = animated();
+    change(&mut maker);
+    match maker.open() {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("was read: {}", maker.json),
+    }
+}
+
+/// A small file with everything: skin, morph targets, animation.
+fn animated() -> Maker {
+    let mut maker = Maker::new();
+    let joints = maker.accessor(&[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0], 5121, "VEC4", 3);
+    let weights = maker.floats(&[
+        [0.5f32, 0.5, 0.0, 0.0],
+        [1.0, 0.0, 0.0, 0.0],
+        [0.25, 0.75, 0.0, 0.0],
+    ]);
+    let normals = maker.floats(&[[0.0f32, 0.0, 1.0]; 3]);
+    let mesh = maker.triangle(&[
+        ("JOINTS_0", joints),
+        ("WEIGHTS_0", weights),
+        ("NORMAL", normals),
+    ]);
+    let target = maker.floats(&[[0.0, 0.0, 1.0]; 3]);
+    maker.json["meshes"][mesh]["primitives"][0]["targets"] = json!([{"POSITION": target}]);
+    let root = maker.node(None, json!({"name": "root"}));
+    let tip = maker.node(Some(root), json!({"name": "tip", "translation": [0, 1, 0]}));
+    let mut matrices = [[0f32; 16]; 2];
+    for m in &mut matrices {
+        for i in [0, 5, 10, 15] {
+            m[i] = 1.0;
+        }
+    }
+    matrices[1][13] = -1.0;
+    let bind = maker.floats(&matrices);
+    let skin = maker.skin(&[root, tip]);
+    maker.json["skins"][skin]["inverseBindMatrices"] = json!(bind);
+    let body = maker.node(
+        None,
+        json!({"name": "body", "mesh": mesh, "skin": skin, "translation": [9, 9, 9]}),
+    );
+    let keys = [0.0f32, 1.0 / 30.0, 2.0 / 30.0];
+    maker.channel(
+        root,
+        "translation",
+        "LINEAR",
+        &keys,
+        &[[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
+    );
+    let turn = [
+        [0.0f32, 0.0, 0.0, 1.0],
+        [0.0, 0.0, 0.6, 0.8],
+        [0.0, 0.0, 0.8, 0.6],
+    ];
+    maker.channel(tip, "rotation", "LINEAR", &keys, &turn);
+    maker.channel(body, "weights", "LINEAR", &keys, &[[0.0f32], [1.0], [0.0]]);
+    maker
+}
+
+#[test]
+fn a_skinned_mesh_stands_in_the_world() {
+    let (scene, remarks) = animated().open().unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let paths: Vec<_> = scene.nodes.iter().map(|n| &*n.path).collect();
+    assert_eq!(
+        paths,
+        ["/body", "/body/tri"],
+        "joints that carry nothing are no nodes"
+    );
+    // Sample 1 by hand: root moves by 1 in x, tip turns by 2·asin(0.6) around z at its place, the target lifts by 1.
+    let (sin, cos) = (0.96, 0.28);
+    let tip = |p: [f64; 3]| {
+        [
+            1.0 + cos * p[0] - sin * (p[1] - 1.0),
+            1.0 + sin * p[0] + cos * (p[1] - 1.0),
+            p[2],
+        ]
+    };
+    let root = |p: [f64; 3]| [1.0 + p[0], p[1], p[2]];
+    let blend = |p: [f64; 3], w: f64| {
+        DVec3::from_array(root(p)) * (1.0 - w) + DVec3::from_array(tip(p)) * w
+    };
+    let wanted = [
+        blend([0.0, 0.0, 1.0], 0.5),
+        blend([1.0, 0.0, 1.0], 1.0),
+        blend([0.0, 1.0, 1.0], 1.0),
+    ];
+    let got = triangles(&scene, scene.meshes[0].positions.time(1));
+    for (got, wanted) in got[0].iter().zip(wanted) {
+        assert!(got.distance(wanted) < 1e-6, "{got} {wanted}");
+    }
+    // The weight of the morph target rides along with the clip.
+    let clip = &scene.clips[0];
+    assert_eq!(
+        (clip.scalars.len(), clip.scalars[0].values.at(1).x),
+        (1, 1.0)
+    );
+}
+
+#[test]
+fn damage_is_named() {
+    let cases: [(&str, fn(&mut Maker)); 23] = [
+        ("version", |m| m.json["asset"]["version"] = json!("1.0")),
+        ("KHR_draco", |m| {
+            m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])
+        }),
+        ("EXT_meshopt", |m| {
+            m.json["extensionsRequired"] = json!(["EXT_meshopt_compression"])
+        }),
+        ("two parents", |m| {
+            m.json["nodes"][2]["children"] = json!([1])
+        }),
+        ("ancestors", |m| m.json["nodes"][1]["children"] = json!([0])),
+        ("child 77", |m| m.json["nodes"][1]["children"] = json!([77])),
+        ("node 99", |m| {
+            m.json["animations"][0]["channels"][0]["target"]["node"] = json!(99)
+        }),
+        ("sampler", |m| {
+            m.json["animations"][0]["channels"][0]["sampler"] = json!(99)
+        }),
+        ("interpolation", |m| {
+            m.json["animations"][0]["samplers"][0]["interpolation"] = json!("LINE")
+        }),
+        ("do not fit", |m| {
+            m.json["accessors"][0]["count"] = json!(1_000_000)
+        }),
+        ("values of accessor", |m| {
+            m.json["accessors"][0]["count"] = json!(1u64 << 40)
+        }),
+        ("do not fit", |m| {
+            m.json["accessors"][0]["byteOffset"] = json!(u64::MAX)
+        }),
+        ("do not fit", |m| {
+            m.json["bufferViews"][0]["byteLength"] = json!(u64::MAX)
+        }),
+        ("stride", |m| {
+            m.json["bufferViews"][0]["byteStride"] = json!(3)
+        }),
+        ("not one of", |m| {
+            m.json["accessors"][0]["type"] = json!("VEC2")
+        }),
+        ("not one of", |m| {
+            m.json["accessors"][0]["componentType"] = json!(5124)
+        }),
+        ("buffer view is not there", |m| {
+            m.json["accessors"][0]["bufferView"] = json!(500)
+        }),
+        ("joint 40", |m| m.json["skins"][0]["joints"] = json!([40])),
+        ("no joints", |m| m.json["skins"][0]["joints"] = json!([])),
+        ("mesh 9", |m| m.json["nodes"][2]["mesh"] = json!(9)),
+        ("skin 9", |m| m.json["nodes"][2]["skin"] = json!(9)),
+        ("of 1 with", |m| m.json["skins"][0]["joints"] = json!([0])),
+        ("numbers at", |m| m.json["accessors"][7]["count"] = json!(2)),
+    ];
+    for (word, change) in cases {
+        let error = error_of(change);
+        assert!(error.contains(word), "{word}: {error}");
+    }
+    // Numbers that are none, in every float of the file: an error or a result, and the animation's are named.
+    let good = animated();
+    let mut named = 0;
+    for at in (0..good.binary.len()).step_by(4) {
+        let mut maker = good.clone();
+        maker.binary[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+        named += usize::from(
+            maker
+                .open()
+                .is_err_and(|e| matches!(e, Error::Malformed { .. })),
+        );
+    }
+    assert!(named > 30, "{named}");
+}
+
+#[test]
+fn cut_short_and_flipped_is_no_panic() {
+    let bytes = animated().glb();
+    for end in 0..bytes.len() {
+        assert!(open_bytes(&bytes[..end]).is_err(), "{end}");
+    }
+    let mut state = 1u64;
+    for _ in 0..3000 {
+        let mut bytes = bytes.clone();
+        for _ in 0..1 + state % 3 {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let at = (state >> 33) as usize % bytes.len();
+            bytes[at] ^= 1 << (state >> 20 & 7);
+        }
+        let _ = open_bytes(&bytes);
+    }
+}
+
+#[test]
+fn more_than_the_limits_is_refused_before_it_is_made() {
+    let limit = |maker: &Maker, word: &str| match maker.open() {
+        Err(Error::Limit { what, .. }) => assert!(what.contains(word), "{what}"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("was read"),
+    };
+    // Joints.
+    let mut maker = Maker::new();
+    let joints: Vec<usize> = (0..16_385).map(|_| maker.node(None, json!({}))).collect();
+    maker.skin(&joints);
+    limit(&maker, "joints");
+    maker.json["skins"][0]["joints"] = json!(&joints[..16_384]);
+    assert_eq!(maker.open().unwrap().0.skeletons[0].joints.len(), 16_384);
+    // Samples: two keys, years apart.
+    let mut maker = Maker::new();
+    let node = maker.node(None, json!({}));
+    maker.channel(
+        node,
+        "translation",
+        "LINEAR",
+        &[0.0, 1e9],
+        &[[0.0; 3], [1.0; 3]],
+    );
+    limit(&maker, "samples");
+    // Zeros that take no bytes.
+    let mut maker = Maker::new();
+    let zeros = json!({"componentType": 5126, "type": "VEC3", "count": 100_000_000});
+    let zeros = maker.push("accessors", zeros);
+    maker.push(
+        "meshes",
+        json!({"primitives": [{"attributes": {"POSITION": zeros}}]}),
+    );
+    maker.node(None, json!({"mesh": 0}));
+    limit(&maker, "zeros");
+    // The same points again and again.
+    maker.json["accessors"][0]["count"] = json!(1 << 24);
+    let primitive = maker.json["meshes"][0]["primitives"][0].clone();
+    maker.json["meshes"][0]["primitives"] = json!(vec![primitive; 3]);
+    limit(&maker, "points of one mesh");
+    // Paths of nodes that nest deep.
+    let mut maker = Maker::new();
+    let mut parent = None;
+    let name = "a long name for a node, so that all paths together are long".repeat(4);
+    for _ in 0..3000 {
+        parent = Some(maker.node(parent, json!({"name": name})));
+    }
+    limit(&maker, "paths");
+}
+
+#[test]
+fn odd_animations_have_a_result() {
+    // One key, zero length, a quaternion of zeros, signs that flip, scale through zero, far away.
+    let mut maker = Maker::new();
+    let node = maker.node(None, json!({"name": "a"}));
+    maker.channel(
+        node,
+        "translation",
+        "LINEAR",
+        &[2.0],
+        &[[1e5f32, -1e5, 1e5]],
+    );
+    let (scene, _) = maker.open().unwrap();
+    assert_eq!((scene.clips[0].samples, scene.clips[0].start), (1, 2.0));
+    maker.channel(
+        node,
+        "scale",
+        "LINEAR",
+        &[2.0, 2.0],
+        &[[1f32, 1.0, 1.0], [-1.0, 1.0, 1.0]],
+    );
+    assert_eq!(maker.open().unwrap().0.clips[0].samples, 1);
+    let keys: Vec<f32> = (0..9).map(|i| i as f32 / 24.0).collect();
+    let flips: Vec<[f32; 4]> = (0..9)
+        .map(|i| match i {
+            4 => [0.0; 4],
+            i if i % 2 == 0 => [0.0, 0.0, 0.0, -3.0],
+            _ => [0.0, 0.0, 0.1, 1.0],
+        })
+        .collect();
+    let mut maker = Maker::new();
+    let node = maker.node(None, json!({"name": "a"}));
+    maker.channel(node, "rotation", "LINEAR", &keys, &flips);
+    let through: Vec<[f32; 3]> = (0..9).map(|i| [1.0 - i as f32 / 4.0, 1.0, 1.0]).collect();
+    maker.channel(node, "scale", "LINEAR", &keys, &through);
+    let (scene, remarks) = maker.open().unwrap();
+    assert!(
+        remarks.iter().any(|r| r.what.contains("all zero")),
+        "{remarks:?}"
+    );
+    let clip = &scene.clips[0];
+    assert_eq!((clip.fps, clip.samples), (24.0, 9));
+    for i in 0..9 {
+        assert!((clip.tracks[0].at(i).rotation.length() - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(clip.tracks[0].at(4).scale.x, 0.0);
+    // 0 frames per second of inputs that need a rate.
+    let options = ReadOptions {
+        source_fps: 0.0,
+        ..ReadOptions::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.glb");
+    std::fs::write(&path, maker.glb()).unwrap();
+    assert!(matches!(
+        read::open(&path, &options),
+        Err(Error::Misuse { .. })
+    ));
+}
+
+/// Two roots, tracks that stand still at rest and elsewhere, and everything that rides along.
+fn made() -> (Skeleton, Clip) {
+    let joint = |name: &str, parent: Option<usize>, y: f64| Joint {
+        name: name.into(),
+        parent,
+        rest: Qvv {
+            translation: DVec3::new(0.0, y, 0.0),
+            ..Qvv::IDENTITY
+        },
+        ..Joint::default()
+    };
+    let mut joints = vec![
+        joint("a", None, 100.0),
+        joint("b", Some(0), 20.0),
+        joint("c", None, 3.0),
+    ];
+    joints[1].layer = Some("cosmetic".into());
+    (joints[1].bias, joints[2].shell) = (Some(0.5), Some(2.0));
+    let skeleton = Skeleton {
+        name: "two roots".into(),
+        joints,
+    };
+    let n = 20;
+    let moving = |f: &dyn Fn(f64) -> DVec3| {
+        SubTrack::new((0..n).map(|i| f(f64::from(i))).collect()).unwrap()
+    };
+    let turns = (0..n)
+        .map(|i| DQuat::from_rotation_z(f64::from(i) * 0.4) * if i % 3 == 0 { -1.0 } else { 1.0 });
+    let mut tracks: Vec<Track> = skeleton
+        .joints
+        .iter()
+        .map(|j| Track::constant(j.rest))
+        .collect();
+    tracks[0].translation = moving(&|i| DVec3::new(i, 100.0 + i * i, -0.1 * i));
+    tracks[1].rotation = SubTrack::new(turns.collect()).unwrap();
+    tracks[1].scale = SubTrack::constant(DVec3::splat(2.0));
+    tracks[2].scale = moving(&|i| DVec3::new(1.0 - i * 0.1, 1.0, 1.0));
+    let clip = Clip {
+        name: "all".into(),
+        skeleton: 0,
+        start: 0.5,
+        fps: 24.0,
+        samples: n as usize,
+        tracks,
+        scalars: vec![ScalarTrack {
+            name: "smile".into(),
+            components: 3,
+            values: SubTrack::new(
+                (0..n)
+                    .map(|i| DVec4::new(f64::from(i), 0.25, -1.0, 0.0))
+                    .collect(),
+            )
+            .unwrap(),
+        }],
+        markers: vec![Marker {
+            name: "step".into(),
+            time: 0.75,
+        }],
+    };
+    (skeleton, clip)
+}
+
+/// Writes clips as glTF and reads them back.
+fn round_trip(scene: &Scene) -> Scene {
+    let output = std::env::var_os("MESHREEL_TEST_OUTPUT").map(PathBuf::from);
+    let folder = tempfile::tempdir().unwrap();
+    let path = output.as_deref().unwrap_or(folder.path()).join("clips.glb");
+    let remarks = write::glb::write(&path, scene, &[], &mut |_, _| ()).unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let (again, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    again
+}
+
+#[test]
+fn clips_come_back() {
+    let (skeleton, clip) = made();
+    for still in [false, true] {
+        let mut clip = clip.clone();
+        if still {
+            for (track, joint) in clip.tracks.iter_mut().zip(&skeleton.joints) {
+                *track = Track::constant(joint.rest);
+            }
+        }
+        let scene = Scene {
+            skeletons: vec![skeleton.clone()],
+            clips: vec![clip.clone()],
+            unit: Some(Unit::Centimetre),
+            ..Scene::default()
+        };
+        let again = round_trip(&scene);
+        let (wanted, got) = (skeleton.scaled(0.01), &again.skeletons[0]);
+        assert_eq!(wanted.joints.len(), got.joints.len());
+        for (a, b) in wanted.joints.iter().zip(&got.joints) {
+            assert_eq!(
+                (&a.name, a.parent, &a.layer, a.bias),
+                (&b.name, b.parent, &b.layer, b.bias)
+            );
+            assert_eq!(a.shell, b.shell);
+            assert!(a.rest.translation.distance(b.rest.translation) < 1e-7);
+        }
+        let (wanted, got) = (clip.scaled(0.01), &again.clips[0]);
+        assert_eq!(
+            (wanted.samples, wanted.fps, wanted.start),
+            (got.samples, got.fps, got.start)
+        );
+        assert_eq!(wanted.markers, got.markers);
+        assert_eq!(wanted.scalars, got.scalars);
+        for i in 0..wanted.samples {
+            for (a, b) in wanted.tracks.iter().zip(&got.tracks) {
+                let (a, b) = (a.at(i), b.at(i));
+                assert!(
+                    a.translation.distance(b.translation) < 1e-6
+                        && a.scale.distance(b.scale) < 1e-6
+                );
+                assert!(1.0 - a.rotation.dot(b.rotation).abs() < 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn motion_capture_survives_gltf() {
+    let Some(path) = corpus("characters/snake.bvh") else {
+        return;
+    };
+    let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
+    let again = round_trip(&scene);
+    let (wanted, got) = (&scene.clips[0], again.clips[0].scaled(100.0));
+    assert_eq!(
+        (wanted.samples, wanted.fps, wanted.start),
+        (got.samples, got.fps, got.start)
+    );
+    // And once more as BVH.
+    let text = write::bvh::text(&again.skeletons[0].scaled(100.0), &got, &mut Vec::new());
+    let options = ReadOptions::default();
+    let (bvh, _) = read::bvh::parse(Path::new("a.bvh"), text.as_bytes(), &options).unwrap();
+    for i in 0..wanted.samples {
+        for (j, a) in wanted.tracks.iter().enumerate() {
+            let a = a.at(i);
+            for b in [got.tracks[j].at(i), bvh.clips[0].tracks[j].at(i)] {
+                assert!(a.translation.distance(b.translation) < 1e-3, "{i} {j}");
+                assert!(1.0 - a.rotation.dot(b.rotation).abs() < 1e-10, "{i} {j}");
+            }
+        }
+    }
+}
