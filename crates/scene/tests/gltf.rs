@@ -1,214 +1,18 @@
-//! glTF read: animations against their definition, meshes against an evaluator of its own, and every kind of damage.
+//! glTF read: animations against their definition, meshes against an evaluator of its own; clips written and read.
 
+mod maker;
 mod support;
 
 use glam::{DMat4, DQuat, DVec3, DVec4};
+use maker::{Maker, animated, walk};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
 use meshreel_scene::{
-    Channel, Clip, Error, Joint, Marker, Qvv, Remark, ScalarTrack, Scene, Skeleton, SubTrack,
-    Track, Unit, write,
+    Clip, Error, Joint, Marker, Qvv, ScalarTrack, Scene, Skeleton, SubTrack, Track, Unit, write,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use support::Glb;
-
-/// A file in the making.
-#[derive(Clone)]
-struct Maker {
-    json: Value,
-    binary: Vec<u8>,
-}
-
-impl Maker {
-    fn new() -> Maker {
-        let list = || json!([]);
-        Maker {
-            json: json!({
-                "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": []}], "nodes": list(), "meshes": list(),
-                "accessors": list(), "bufferViews": list(), "skins": list(), "animations": list(),
-            }),
-            binary: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, list: &str, value: Value) -> usize {
-        let list = self.json[list].as_array_mut().unwrap();
-        list.push(value);
-        list.len() - 1
-    }
-
-    fn view(&mut self, bytes: &[u8]) -> usize {
-        self.binary.resize(self.binary.len().next_multiple_of(4), 0);
-        let start = self.binary.len();
-        self.binary.extend_from_slice(bytes);
-        self.push(
-            "bufferViews",
-            json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()}),
-        )
-    }
-
-    fn accessor(&mut self, bytes: &[u8], component: u32, kind: &str, count: usize) -> usize {
-        let view = self.view(bytes);
-        let json =
-            json!({"bufferView": view, "componentType": component, "type": kind, "count": count});
-        self.push("accessors", json)
-    }
-
-    fn floats<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flatten()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
-        let kind = match N {
-            1 => "SCALAR",
-            2 => "VEC2",
-            3 => "VEC3",
-            4 => "VEC4",
-            _ => "MAT4",
-        };
-        self.accessor(&bytes, 5126, kind, values.len())
-    }
-
-    fn shorts(&mut self, values: &[u16]) -> usize {
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.accessor(&bytes, 5123, "SCALAR", values.len())
-    }
-
-    /// A node; without a parent a root.
-    fn node(&mut self, parent: Option<usize>, node: Value) -> usize {
-        let n = self.push("nodes", node);
-        let list = match parent {
-            None => &mut self.json["scenes"][0]["nodes"],
-            Some(parent) => {
-                let parent = &mut self.json["nodes"][parent];
-                if parent.get("children").is_none() {
-                    parent["children"] = json!([]);
-                }
-                &mut parent["children"]
-            }
-        };
-        list.as_array_mut().unwrap().push(json!(n));
-        n
-    }
-
-    /// A channel of the last animation, which it begins if there is none.
-    fn channel<const N: usize>(
-        &mut self,
-        node: usize,
-        path: &str,
-        how: &str,
-        keys: &[f32],
-        values: &[[f32; N]],
-    ) {
-        let keys: Vec<[f32; 1]> = keys.iter().map(|k| [*k]).collect();
-        let (input, output) = (self.floats(&keys), self.floats(values));
-        if self.json["animations"].as_array().unwrap().is_empty() {
-            self.push(
-                "animations",
-                json!({"name": "act", "channels": [], "samplers": []}),
-            );
-        }
-        let list = self.json["animations"].as_array_mut().unwrap();
-        let animation = list.last_mut().unwrap();
-        let samplers = animation["samplers"].as_array_mut().unwrap();
-        samplers.push(json!({"input": input, "output": output, "interpolation": how}));
-        let sampler = samplers.len() - 1;
-        let channels = animation["channels"].as_array_mut().unwrap();
-        channels.push(json!({"sampler": sampler, "target": {"node": node, "path": path}}));
-    }
-
-    fn finished(&self) -> Value {
-        let mut json = self.json.clone();
-        json["buffers"] = json!([{"byteLength": self.binary.len()}]);
-        for list in ["meshes", "accessors", "bufferViews", "skins", "animations"] {
-            if json[list].as_array().is_some_and(|l| l.is_empty()) {
-                json.as_object_mut().unwrap().remove(list);
-            }
-        }
-        if self.binary.is_empty() {
-            json.as_object_mut().unwrap().remove("buffers");
-        }
-        json
-    }
-
-    fn glb(&self) -> Vec<u8> {
-        glb(&self.finished(), &self.binary)
-    }
-
-    fn open(&self) -> Result<(Scene, Vec<Remark>), Error> {
-        open_bytes(&self.glb())
-    }
-
-    /// A skin of these joints.
-    fn skin(&mut self, joints: &[usize]) -> usize {
-        self.push("skins", json!({"name": "rig", "joints": joints}))
-    }
-
-    /// One triangle, with these attributes besides.
-    fn triangle(&mut self, more: &[(&str, usize)]) -> usize {
-        let positions = self.floats(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
-        let mut primitive = json!({"attributes": {"POSITION": positions}});
-        for (name, accessor) in more {
-            primitive["attributes"][name] = json!(accessor);
-        }
-        self.push("meshes", json!({"name": "tri", "primitives": [primitive]}))
-    }
-}
-
-fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
-    let mut text = serde_json::to_vec(json).unwrap();
-    text.resize(text.len().next_multiple_of(4), b' ');
-    let mut binary = binary.to_vec();
-    binary.resize(binary.len().next_multiple_of(4), 0);
-    let mut out = b"glTF".to_vec();
-    let word = |out: &mut Vec<u8>, v: usize| out.extend((v as u32).to_le_bytes());
-    word(&mut out, 2);
-    word(&mut out, 12 + 8 + text.len() + 8 + binary.len());
-    word(&mut out, text.len());
-    out.extend(b"JSON");
-    out.extend(&text);
-    word(&mut out, binary.len());
-    out.extend(b"BIN\0");
-    out.extend(&binary);
-    out
-}
-
-fn open_bytes(bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.glb");
-    std::fs::write(&path, bytes).unwrap();
-    let opened = read::open(&path, &ReadOptions::default())?;
-    // Samples are read when asked for: all of them, while the file is there.
-    walk(&opened.0)?;
-    Ok(opened)
-}
-
-/// Reads every sample of everything.
-fn walk(scene: &Scene) -> Result<(), Error> {
-    fn channel<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Result<(), Error> {
-        let mut out = Vec::new();
-        for i in 0..channel.len() {
-            channel.identity(i);
-            channel.read(i, &mut out)?;
-        }
-        Ok(())
-    }
-    for node in &scene.nodes {
-        node.transform.iter().try_for_each(|t| channel(&t.matrix))?;
-    }
-    for mesh in &scene.meshes {
-        channel(&mesh.positions)?;
-        channel(&mesh.face_counts)?;
-        channel(&mesh.face_indices)?;
-        mesh.normals.iter().try_for_each(|a| channel(&a.values))?;
-        mesh.uvs.iter().try_for_each(|a| channel(&a.values))?;
-        mesh.colours.iter().try_for_each(|a| channel(&a.values))?;
-        mesh.face_sets.iter().try_for_each(|s| channel(&s.faces))?;
-    }
-    Ok(())
-}
 
 /// All triangles of a scene in world space.
 fn triangles(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
@@ -747,66 +551,6 @@ fn what_was_written_is_read() {
     }
 }
 
-fn error_of(change: impl Fn(&mut Maker)) -> String {
-    let mut maker = animated();
-    change(&mut maker);
-    match maker.open() {
-        Err(error) => error.to_string(),
-        Ok(_) => panic!("was read: {}", maker.json),
-    }
-}
-
-/// A small file with everything: skin, morph targets, animation.
-fn animated() -> Maker {
-    let mut maker = Maker::new();
-    let joints = maker.accessor(&[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0], 5121, "VEC4", 3);
-    let weights = maker.floats(&[
-        [0.5f32, 0.5, 0.0, 0.0],
-        [1.0, 0.0, 0.0, 0.0],
-        [0.25, 0.75, 0.0, 0.0],
-    ]);
-    let normals = maker.floats(&[[0.0f32, 0.0, 1.0]; 3]);
-    let mesh = maker.triangle(&[
-        ("JOINTS_0", joints),
-        ("WEIGHTS_0", weights),
-        ("NORMAL", normals),
-    ]);
-    let target = maker.floats(&[[0.0, 0.0, 1.0]; 3]);
-    maker.json["meshes"][mesh]["primitives"][0]["targets"] = json!([{"POSITION": target}]);
-    let root = maker.node(None, json!({"name": "root"}));
-    let tip = maker.node(Some(root), json!({"name": "tip", "translation": [0, 1, 0]}));
-    let mut matrices = [[0f32; 16]; 2];
-    for m in &mut matrices {
-        for i in [0, 5, 10, 15] {
-            m[i] = 1.0;
-        }
-    }
-    matrices[1][13] = -1.0;
-    let bind = maker.floats(&matrices);
-    let skin = maker.skin(&[root, tip]);
-    maker.json["skins"][skin]["inverseBindMatrices"] = json!(bind);
-    let body = maker.node(
-        None,
-        json!({"name": "body", "mesh": mesh, "skin": skin, "translation": [9, 9, 9]}),
-    );
-    let keys = [0.0f32, 1.0 / 30.0, 2.0 / 30.0];
-    maker.channel(
-        root,
-        "translation",
-        "LINEAR",
-        &keys,
-        &[[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
-    );
-    let turn = [
-        [0.0f32, 0.0, 0.0, 1.0],
-        [0.0, 0.0, 0.6, 0.8],
-        [0.0, 0.0, 0.8, 0.6],
-    ];
-    maker.channel(tip, "rotation", "LINEAR", &keys, &turn);
-    maker.channel(body, "weights", "LINEAR", &keys, &[[0.0f32], [1.0], [0.0]]);
-    maker
-}
-
 #[test]
 fn a_skinned_mesh_stands_in_the_world() {
     let (scene, remarks) = animated().open().unwrap();
@@ -845,210 +589,6 @@ fn a_skinned_mesh_stands_in_the_world() {
         (clip.scalars.len(), clip.scalars[0].values.at(1).x),
         (1, 1.0)
     );
-}
-
-#[test]
-fn damage_is_named() {
-    let cases: [(&str, fn(&mut Maker)); 23] = [
-        ("version", |m| m.json["asset"]["version"] = json!("1.0")),
-        ("KHR_draco", |m| {
-            m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])
-        }),
-        ("EXT_meshopt", |m| {
-            m.json["extensionsRequired"] = json!(["EXT_meshopt_compression"])
-        }),
-        ("two parents", |m| {
-            m.json["nodes"][2]["children"] = json!([1])
-        }),
-        ("ancestors", |m| m.json["nodes"][1]["children"] = json!([0])),
-        ("child 77", |m| m.json["nodes"][1]["children"] = json!([77])),
-        ("node 99", |m| {
-            m.json["animations"][0]["channels"][0]["target"]["node"] = json!(99)
-        }),
-        ("sampler", |m| {
-            m.json["animations"][0]["channels"][0]["sampler"] = json!(99)
-        }),
-        ("interpolation", |m| {
-            m.json["animations"][0]["samplers"][0]["interpolation"] = json!("LINE")
-        }),
-        ("do not fit", |m| {
-            m.json["accessors"][0]["count"] = json!(1_000_000)
-        }),
-        ("values of accessor", |m| {
-            m.json["accessors"][0]["count"] = json!(1u64 << 40)
-        }),
-        ("do not fit", |m| {
-            m.json["accessors"][0]["byteOffset"] = json!(u64::MAX)
-        }),
-        ("do not fit", |m| {
-            m.json["bufferViews"][0]["byteLength"] = json!(u64::MAX)
-        }),
-        ("stride", |m| {
-            m.json["bufferViews"][0]["byteStride"] = json!(3)
-        }),
-        ("not one of", |m| {
-            m.json["accessors"][0]["type"] = json!("VEC2")
-        }),
-        ("not one of", |m| {
-            m.json["accessors"][0]["componentType"] = json!(5124)
-        }),
-        ("buffer view is not there", |m| {
-            m.json["accessors"][0]["bufferView"] = json!(500)
-        }),
-        ("joint 40", |m| m.json["skins"][0]["joints"] = json!([40])),
-        ("no joints", |m| m.json["skins"][0]["joints"] = json!([])),
-        ("mesh 9", |m| m.json["nodes"][2]["mesh"] = json!(9)),
-        ("skin 9", |m| m.json["nodes"][2]["skin"] = json!(9)),
-        ("of 1 with", |m| m.json["skins"][0]["joints"] = json!([0])),
-        ("numbers at", |m| m.json["accessors"][7]["count"] = json!(2)),
-    ];
-    for (word, change) in cases {
-        let error = error_of(change);
-        assert!(error.contains(word), "{word}: {error}");
-    }
-    // Numbers that are none, in every float of the file: an error or a result, and the animation's are named.
-    let good = animated();
-    let mut named = 0;
-    for at in (0..good.binary.len()).step_by(4) {
-        let mut maker = good.clone();
-        maker.binary[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-        named += usize::from(
-            maker
-                .open()
-                .is_err_and(|e| matches!(e, Error::Malformed { .. })),
-        );
-    }
-    assert!(named > 30, "{named}");
-}
-
-#[test]
-fn cut_short_and_flipped_is_no_panic() {
-    let bytes = animated().glb();
-    for end in 0..bytes.len() {
-        assert!(open_bytes(&bytes[..end]).is_err(), "{end}");
-    }
-    let mut state = 1u64;
-    for _ in 0..3000 {
-        let mut bytes = bytes.clone();
-        for _ in 0..1 + state % 3 {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            let at = (state >> 33) as usize % bytes.len();
-            bytes[at] ^= 1 << (state >> 20 & 7);
-        }
-        let _ = open_bytes(&bytes);
-    }
-}
-
-#[test]
-fn more_than_the_limits_is_refused_before_it_is_made() {
-    let limit = |maker: &Maker, word: &str| match maker.open() {
-        Err(Error::Limit { what, .. }) => assert!(what.contains(word), "{what}"),
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("was read"),
-    };
-    // Joints.
-    let mut maker = Maker::new();
-    let joints: Vec<usize> = (0..16_385).map(|_| maker.node(None, json!({}))).collect();
-    maker.skin(&joints);
-    limit(&maker, "joints");
-    maker.json["skins"][0]["joints"] = json!(&joints[..16_384]);
-    assert_eq!(maker.open().unwrap().0.skeletons[0].joints.len(), 16_384);
-    // Samples: two keys, years apart.
-    let mut maker = Maker::new();
-    let node = maker.node(None, json!({}));
-    maker.channel(
-        node,
-        "translation",
-        "LINEAR",
-        &[0.0, 1e9],
-        &[[0.0; 3], [1.0; 3]],
-    );
-    limit(&maker, "samples");
-    // Zeros that take no bytes.
-    let mut maker = Maker::new();
-    let zeros = json!({"componentType": 5126, "type": "VEC3", "count": 100_000_000});
-    let zeros = maker.push("accessors", zeros);
-    maker.push(
-        "meshes",
-        json!({"primitives": [{"attributes": {"POSITION": zeros}}]}),
-    );
-    maker.node(None, json!({"mesh": 0}));
-    limit(&maker, "zeros");
-    // The same points again and again.
-    maker.json["accessors"][0]["count"] = json!(1 << 24);
-    let primitive = maker.json["meshes"][0]["primitives"][0].clone();
-    maker.json["meshes"][0]["primitives"] = json!(vec![primitive; 3]);
-    limit(&maker, "points of one mesh");
-    // Paths of nodes that nest deep.
-    let mut maker = Maker::new();
-    let mut parent = None;
-    let name = "a long name for a node, so that all paths together are long".repeat(4);
-    for _ in 0..3000 {
-        parent = Some(maker.node(parent, json!({"name": name})));
-    }
-    limit(&maker, "paths");
-}
-
-#[test]
-fn odd_animations_have_a_result() {
-    // One key, zero length, a quaternion of zeros, signs that flip, scale through zero, far away.
-    let mut maker = Maker::new();
-    let node = maker.node(None, json!({"name": "a"}));
-    maker.channel(
-        node,
-        "translation",
-        "LINEAR",
-        &[2.0],
-        &[[1e5f32, -1e5, 1e5]],
-    );
-    let (scene, _) = maker.open().unwrap();
-    assert_eq!((scene.clips[0].samples, scene.clips[0].start), (1, 2.0));
-    maker.channel(
-        node,
-        "scale",
-        "LINEAR",
-        &[2.0, 2.0],
-        &[[1f32, 1.0, 1.0], [-1.0, 1.0, 1.0]],
-    );
-    assert_eq!(maker.open().unwrap().0.clips[0].samples, 1);
-    let keys: Vec<f32> = (0..9).map(|i| i as f32 / 24.0).collect();
-    let flips: Vec<[f32; 4]> = (0..9)
-        .map(|i| match i {
-            4 => [0.0; 4],
-            i if i % 2 == 0 => [0.0, 0.0, 0.0, -3.0],
-            _ => [0.0, 0.0, 0.1, 1.0],
-        })
-        .collect();
-    let mut maker = Maker::new();
-    let node = maker.node(None, json!({"name": "a"}));
-    maker.channel(node, "rotation", "LINEAR", &keys, &flips);
-    let through: Vec<[f32; 3]> = (0..9).map(|i| [1.0 - i as f32 / 4.0, 1.0, 1.0]).collect();
-    maker.channel(node, "scale", "LINEAR", &keys, &through);
-    let (scene, remarks) = maker.open().unwrap();
-    assert!(
-        remarks.iter().any(|r| r.what.contains("all zero")),
-        "{remarks:?}"
-    );
-    let clip = &scene.clips[0];
-    assert_eq!((clip.fps, clip.samples), (24.0, 9));
-    for i in 0..9 {
-        assert!((clip.tracks[0].at(i).rotation.length() - 1.0).abs() < 1e-12);
-    }
-    assert_eq!(clip.tracks[0].at(4).scale.x, 0.0);
-    // 0 frames per second of inputs that need a rate.
-    let options = ReadOptions {
-        source_fps: 0.0,
-        ..ReadOptions::default()
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.glb");
-    std::fs::write(&path, maker.glb()).unwrap();
-    assert!(matches!(
-        read::open(&path, &options),
-        Err(Error::Misuse { .. })
-    ));
 }
 
 /// Two roots, tracks that stand still at rest and elsewhere, and everything that rides along.
@@ -1197,4 +737,64 @@ fn motion_capture_survives_gltf() {
             }
         }
     }
+}
+
+#[test]
+fn the_bundled_prism() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/prism.glb");
+    let (scene, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
+    assert!(remarks.is_empty(), "{remarks:?}");
+    walk(&scene).unwrap();
+    let joints = &scene.skeletons[0].joints;
+    let names: Vec<_> = joints
+        .iter()
+        .map(|j| (&*j.name, j.parent, j.layer.as_deref()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("hips", None, Some("base")),
+            ("spine", Some(0), None),
+            ("tip", Some(1), Some("cosmetic"))
+        ]
+    );
+    let clip = &scene.clips[0];
+    assert_eq!(
+        (&*clip.name, clip.fps, clip.samples, clip.duration()),
+        ("bend", 24.0, 49, 2.0)
+    );
+    assert_eq!(
+        (
+            clip.markers.len(),
+            clip.scalars.len(),
+            &*clip.scalars[0].name
+        ),
+        (2, 1, "bulge")
+    );
+    let tip = &clip.tracks[2];
+    // Held until the key, and a quarter of the way of a curve that begins flat and ends with a tangent.
+    assert_eq!((tip.scale.at(11).x, tip.scale.at(12).x), (1.0, 1.5));
+    let angle = |i: usize| 2.0 * tip.rotation.at(i).z.atan2(tip.rotation.at(i).w);
+    assert!(
+        angle(0).abs() < 1e-9 && (angle(12) - 1.0).abs() < 1e-6 && (angle(48) + 0.5).abs() < 1e-6
+    );
+    let u: f64 = 3.0 / 12.0;
+    let h = [
+        1.0 - 3.0 * u * u + 2.0 * u * u * u,
+        0.5 * (u - 2.0 * u * u + u * u * u),
+        3.0 * u * u - 2.0 * u * u * u,
+    ];
+    let (z, w) = (h[1] + h[2] * 0.5f64.sin(), h[0] + h[2] * 0.5f64.cos());
+    assert!(
+        (angle(3) - 2.0 * z.atan2(w)).abs() < 1e-6,
+        "{} {}",
+        angle(3),
+        2.0 * z.atan2(w)
+    );
+    let mesh = &scene.meshes[0];
+    assert_eq!(
+        (mesh.positions.len(), mesh.face_sets.len(), mesh.uvs.len()),
+        (49, 2, 1)
+    );
+    assert_eq!(mesh.skin.as_ref().unwrap().joints, [0, 1, 2]);
 }

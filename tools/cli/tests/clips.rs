@@ -723,3 +723,235 @@ fn characters_of_the_corpus() {
         );
     }
 }
+
+/// A prism that two joints bend, as a `.gltf` with its data inside; the tip turns further in sample 5 by `shift`.
+fn gltf(shift: f32) -> String {
+    let samples = 24;
+    let (mut numbers, mut views): (Vec<f32>, Vec<(usize, usize, &str)>) = Default::default();
+    let mut put = |values: &[f32], width: usize, kind: &'static str| {
+        views.push((numbers.len(), values.len() / width, kind));
+        numbers.extend_from_slice(values);
+        views.len() - 1
+    };
+    let rings = 9;
+    let (mut points, mut weights, mut corners) = (Vec::new(), Vec::new(), Vec::new());
+    for ring in 0..rings {
+        let part = ring as f32 / (rings - 1) as f32;
+        for side in 0..3 {
+            let a = side as f32 * 2.1;
+            points.extend([0.1 * a.cos(), 2.0 * part, 0.1 * a.sin()]);
+            weights.extend([1.0 - part, part, 0.0, 0.0]);
+            let (here, next) = (ring * 3 + side, ring * 3 + (side + 1) % 3);
+            if ring + 1 < rings {
+                corners.extend([here, next, here + 3, next, next + 3, here + 3]);
+            }
+        }
+    }
+    let positions = put(&points, 3, "VEC3");
+    let weights = put(&weights, 4, "VEC4");
+    // Joints 0 and 1 for all: as words, which floats of these bits are.
+    let bits = |word: u32| f32::from_bits(word);
+    let joints = put(
+        &[bits(0x0001_0000), 0.0].repeat(points.len() / 3),
+        2,
+        "VEC4",
+    );
+    let corners: Vec<f32> = corners.iter().map(|c| bits(*c as u32)).collect();
+    let indices = put(&corners, 1, "SCALAR");
+    let keys: Vec<f32> = (0..samples).map(|i| i as f32 / 30.0).collect();
+    let keys = put(&keys, 1, "SCALAR");
+    let turn = |i: usize| {
+        let a = (i as f32 * 0.2).sin() * 0.5 + if i == 5 { shift } else { 0.0 };
+        [0.0, 0.0, a.sin(), a.cos()]
+    };
+    let turns = put(&(0..samples).flat_map(turn).collect::<Vec<_>>(), 4, "VEC4");
+    let mut inverse = [0f32; 32];
+    for i in [0, 5, 10, 15] {
+        (inverse[i], inverse[16 + i]) = (1.0, 1.0);
+    }
+    inverse[16 + 13] = -1.0;
+    let bind = put(&inverse, 16, "MAT4");
+    let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = chunk
+            .iter()
+            .chain(&[0, 0])
+            .take(3)
+            .fold(0usize, |all, b| all << 8 | usize::from(*b));
+        for k in 0..=chunk.len() {
+            text.push(char::from(alphabet[bits >> (18 - 6 * k) & 63]));
+        }
+    }
+    let accessor = |(i, (_, count, kind)): (usize, &(usize, usize, &str))| {
+        let component = if i == joints {
+            5123
+        } else if i == indices {
+            5125
+        } else {
+            5126
+        };
+        serde_json::json!({"bufferView": i, "componentType": component, "type": kind, "count": count})
+    };
+    let ends = views.iter().skip(1).map(|v| v.0).chain([numbers.len()]);
+    let view = |(view, end): (&(usize, usize, &str), usize)| serde_json::json!({"buffer": 0, "byteOffset": 4 * view.0, "byteLength": 4 * (end - view.0)});
+    let accessors: Vec<Value> = views.iter().enumerate().map(accessor).collect();
+    serde_json::json!({
+        "asset": {"version": "2.0"}, "scenes": [{"nodes": [0, 2]}],
+        "nodes": [
+            {"name": "root", "children": [1]}, {"name": "tip", "translation": [0, 1, 0]},
+            {"name": "body", "mesh": 0, "skin": 0},
+        ],
+        "meshes": [{"name": "prism", "primitives": [{
+            "attributes": {"POSITION": positions, "JOINTS_0": joints, "WEIGHTS_0": weights}, "indices": indices,
+        }]}],
+        "skins": [{"name": "rig", "joints": [0, 1], "inverseBindMatrices": bind}],
+        "animations": [{"name": "bend",
+            "channels": [{"sampler": 0, "target": {"node": 1, "path": "rotation"}}],
+            "samplers": [{"input": keys, "output": turns}]}],
+        "accessors": accessors, "bufferViews": views.iter().zip(ends).map(view).collect::<Vec<_>>(),
+        "buffers": [{"byteLength": bytes.len(), "uri": format!("data:application/octet-stream;base64,{text}")}],
+    })
+    .to_string()
+}
+
+#[test]
+fn a_skinned_gltf_is_a_mesh_and_a_clip() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("prism.gltf"), gltf(0.0)).unwrap();
+    std::fs::write(at.join("other.gltf"), gltf(0.1)).unwrap();
+    let compile = |more: &[&str]| {
+        let line = [&["compile", "prism.gltf", "-o", "a.reel", "--json"], more].concat();
+        json(&line, at)
+    };
+    let verify = |source: &str| json(&["verify", source, "a.reel", "--json"], at);
+    let both = compile(&["--tolerance", "0.1%"]);
+    assert_eq!(
+        (
+            both["meshes"].as_array().unwrap().len(),
+            both["clips"].as_array().unwrap().len()
+        ),
+        (1, 1)
+    );
+    assert_eq!(
+        (&both["frames"], &both["clips"][0]["samples"]),
+        (&24.into(), &24.into())
+    );
+    let good = verify("prism.gltf");
+    assert_eq!(good["ok"], true, "{good}");
+    assert_eq!(good["meshes"][0]["frames"], 24);
+    // The mesh and the clip both notice another source.
+    let bad = verify("other.gltf");
+    assert_eq!(
+        (&bad["ok"], &bad["meshes"][0]["ok"], &bad["clips"][0]["ok"]),
+        (&false.into(), &false.into(), &false.into())
+    );
+    // The clip alone, with a tolerance of its own.
+    let clip = compile(&["--clips-only", "--tolerance", "0.0005"]);
+    assert_eq!(
+        (
+            clip["meshes"].as_array().unwrap().len(),
+            &clip["clips"][0]["joints"]
+        ),
+        (0, &2.into())
+    );
+    let good = verify("prism.gltf");
+    assert_eq!(
+        (&good["ok"], &good["clips"][0]["tolerance"]),
+        (&true.into(), &0.0005.into()),
+        "{good}"
+    );
+    assert_eq!(verify("other.gltf")["ok"], false);
+    // And back: what is extracted is a clip within the tolerance of the source.
+    for target in ["back.glb", "back.bvh"] {
+        let output = run(&["extract", "a.reel", "-o", target], at);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let again = json(
+        &[
+            "compile",
+            "back.glb",
+            "-o",
+            "b.reel",
+            "--tolerance",
+            "0.0001",
+            "--json",
+        ],
+        at,
+    );
+    assert_eq!(
+        (&again["clips"][0]["samples"], &again["clips"][0]["joints"]),
+        (&24.into(), &2.into())
+    );
+    // A percentage says nothing of a clip.
+    let output = run(
+        &[
+            "compile",
+            "prism.gltf",
+            "-o",
+            "c.reel",
+            "--clips-only",
+            "--tolerance",
+            "1%",
+        ],
+        at,
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn transforms_of_a_scene_as_a_clip() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/inputs/n_robot_bone_parented.abc");
+    let input = input.to_str().unwrap();
+    let done = json(
+        &[
+            "compile",
+            input,
+            "-o",
+            "a.reel",
+            "--clips-only",
+            "--tolerance",
+            "0.001",
+            "--json",
+        ],
+        at,
+    );
+    assert!(done["clips"][0]["joints"].as_u64().unwrap() > 3, "{done}");
+    let good = json(&["verify", input, "a.reel", "--json"], at);
+    assert_eq!(
+        (&good["ok"], good["meshes"].as_array().unwrap().len()),
+        (&true.into(), 0),
+        "{good}"
+    );
+    let output = run(&["extract", "a.reel", "-o", "back.glb"], at);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let still = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/inputs/j_visibility_particles.abc");
+    let output = run(
+        &[
+            "compile",
+            still.to_str().unwrap(),
+            "-o",
+            "b.reel",
+            "--clips-only",
+            "--include",
+            "/nothing",
+        ],
+        at,
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("transform that moves"));
+}

@@ -13,8 +13,6 @@ mod animation;
 mod document;
 mod mesh;
 mod skeleton;
-#[cfg(test)]
-mod tests;
 mod tree;
 
 use super::{ReadOptions, identity, shape};
