@@ -10,7 +10,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Far beyond what any unit can mean, and products stay finite.
-pub(super) const LARGEST: f64 = 1e15;
+const LARGEST: f64 = 1e15;
+
+/// No number, or one beyond all use.
+pub(super) fn is_wild(value: f64) -> bool {
+    value.is_nan() || value.abs() > LARGEST
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
@@ -314,7 +319,7 @@ impl Loader<'_> {
             3 => values.floats::<3>()?.into_flattened(),
             _ => values.floats::<4>()?.into_flattened(),
         };
-        if let Some(bad) = values.iter().find(|v| !(f64::from(v.abs()) <= LARGEST)) {
+        if let Some(bad) = values.iter().find(|v| is_wild(f64::from(**v))) {
             let what = format!("{bad} in an animation");
             return Err(self.document.wrong(what, format!("accessor {accessor}")));
         }

@@ -268,7 +268,7 @@ impl Shape {
                     for c in 0..4 {
                         let at = (first + i) * k + set * 4 + c;
                         let value = weights[c];
-                        if !(value > 0.0) {
+                        if value.is_nan() || value <= 0.0 {
                             continue;
                         }
                         if numbers[c] as usize >= joints || !value.is_finite() {
@@ -429,12 +429,21 @@ struct Bound {
     inverse_bind: Vec<DAffine3>,
 }
 
+/// A skin of the file.
+pub(super) struct Binding<'a> {
+    /// Nodes of its joints.
+    pub nodes: &'a [usize],
+    pub inverse_bind: Vec<DAffine3>,
+    /// Number of the skeleton, and its joint for each node.
+    pub skeleton: usize,
+    pub joints: Vec<usize>,
+}
+
 /// What a node adds to a mesh.
 pub(super) struct Placement<'a> {
     pub rig: &'a Arc<Rig>,
     pub node: usize,
-    /// Nodes of the joints, their inverse bind matrices, the skeleton and its joint for each of them.
-    pub skin: Option<(&'a [usize], Vec<DAffine3>, usize, Vec<usize>)>,
+    pub skin: Option<Binding<'a>>,
     /// Of the morph targets, where nothing animates them.
     pub weights: Vec<f64>,
     /// Uniform times of the animation, and those of the weights' keys where they say everything.
@@ -446,7 +455,13 @@ impl Deformation {
         let rig = placement.rig;
         let skin = match placement.skin {
             None => None,
-            Some((nodes, inverse_bind, skeleton, joints)) => {
+            Some(binding) => {
+                let Binding {
+                    nodes,
+                    inverse_bind,
+                    skeleton,
+                    joints,
+                } = binding;
                 let (joint, weight) = shape.bind(nodes.len())?;
                 let mut bind_positions = Vec::new();
                 shape.positions(&mut bind_positions)?;

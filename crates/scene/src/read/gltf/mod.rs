@@ -24,7 +24,7 @@ use crate::{
 use animation::{Animation, Curve};
 use document::Document;
 use glam::{DAffine3, DMat4};
-use mesh::{Placement, Shape};
+use mesh::{Binding, Placement, Shape};
 use skeleton::Skeletons;
 use std::collections::HashMap;
 use std::path::Path;
@@ -196,10 +196,10 @@ fn take(tree: &Tree, animations: &[Animation], skeletons: &Skeletons) -> Animati
     let mut of_skeleton: Vec<Option<usize>> = vec![None; skeletons.nodes.len()];
     for (a, animation) in animations.iter().enumerate() {
         for (&node, curves) in &animation.nodes {
-            if let Some((s, _)) = skeletons.of_node[node] {
-                if *of_skeleton[s].get_or_insert(a) != a {
-                    continue;
-                }
+            if let Some((s, _)) = skeletons.of_node[node]
+                && *of_skeleton[s].get_or_insert(a) != a
+            {
+                continue;
             }
             out.nodes.entry(node).or_insert_with(|| curves.clone());
         }
@@ -483,7 +483,7 @@ impl<'a> Builder<'a> {
             weights: own.unwrap_or(&root.meshes[number].weights).clone(),
             sampling: None,
         };
-        if out.weights.iter().any(|w| !(w.abs() <= animation::LARGEST)) {
+        if out.weights.iter().any(|w| animation::is_wild(*w)) {
             return Err(document.wrong("weights that are no numbers", format!("node {node}")));
         }
         let Some(skin) = skin else {
@@ -506,7 +506,7 @@ impl<'a> Builder<'a> {
             None => vec![DAffine3::IDENTITY; joints.len()],
             Some(accessor) => {
                 let values = document.values(accessor, 16)?.floats::<16>()?;
-                let wild = |v: &f32| !(f64::from(v.abs()) <= animation::LARGEST);
+                let wild = |v: &f32| animation::is_wild(f64::from(*v));
                 if values.len() < joints.len() || values.iter().flatten().any(wild) {
                     let what = "too few inverse bind matrices, or such that are no numbers";
                     return Err(document.wrong(what, format!("skin {skin}")));
@@ -520,7 +520,12 @@ impl<'a> Builder<'a> {
         let nodes = skeletons.nodes[skeleton].iter();
         let place: HashMap<usize, usize> = nodes.enumerate().map(|(j, &node)| (node, j)).collect();
         let numbers = joints.iter().map(|node| place[node]).collect();
-        out.skin = Some((joints, inverse_bind, skeleton, numbers));
+        out.skin = Some(Binding {
+            nodes: joints,
+            inverse_bind,
+            skeleton,
+            joints: numbers,
+        });
         if let Some((grid, _)) = self.grid {
             self.sampled = true;
             out.sampling = Some((grid.sampling(), grid.samples));

@@ -1,6 +1,6 @@
 //! The nodes as a tree, and where they are at a time.
 
-use super::animation::{Animation, LARGEST, unit};
+use super::animation::{Animation, is_wild, unit};
 use super::document::Document;
 use crate::clip::Qvv;
 use crate::{Error, Remark, trs};
@@ -54,7 +54,7 @@ impl Tree {
                 .chain(node.translation.iter().flatten())
                 .chain(node.rotation.iter().flatten())
                 .chain(node.scale.iter().flatten());
-            if let Some(bad) = numbers.into_iter().find(|v| !(v.abs() <= LARGEST)) {
+            if let Some(bad) = numbers.into_iter().find(|v| is_wild(**v)) {
                 return Err(document.wrong(format!("{bad} in its transform"), at(n)));
             }
             rest.push(match &node.matrix {
