@@ -18,7 +18,8 @@ fn error_of(change: impl Fn(&mut Maker)) -> String {
 
 #[test]
 fn damage_is_named() {
-    let cases: [(&str, fn(&mut Maker)); 23] = [
+    type Change = fn(&mut Maker);
+    let cases: [(&str, Change); 23] = [
         ("version", |m| m.json["asset"]["version"] = json!("1.0")),
         ("KHR_draco", |m| {
             m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])
