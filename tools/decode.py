@@ -208,6 +208,7 @@ def description(data):
     need(b.get("B") == 0, "a layout of the description")
     d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
              restart=b.varint())
+    d["tracks"] = b.take(b.varint()) if d["restart"] else b""
     need(d["restart"] <= 64, "keys that restart too seldom")
     meshes = b.varint()
     d["nodes"] = [node(b) for _ in range(b.varint())]
@@ -1557,6 +1558,290 @@ def to_qtangent(normal, tangent, sign, bits):
 
 # Files
 
+# Moving nodes
+
+FREQUENCIES = [
+    [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3992, 90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3968, 114, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3939, 143, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3902, 180, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3856, 226, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3798, 283, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3725, 354, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3635, 441, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3524, 545, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3390, 668, 25, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3226, 808, 46, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [3037, 961, 78, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2818, 1117, 128, 19, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2576, 1265, 197, 38, 8, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2315, 1389, 287, 69, 19, 6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    [2047, 1474, 390, 117, 39, 14, 5, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+    [1781, 1511, 496, 180, 70, 29, 13, 6, 3, 1, 1, 1, 1, 1, 1, 1],
+    [1526, 1495, 593, 253, 115, 55, 27, 14, 7, 4, 2, 1, 1, 1, 1, 1],
+    [1289, 1432, 668, 328, 169, 90, 50, 28, 16, 10, 6, 4, 2, 1, 1, 2],
+    [1075, 1329, 711, 396, 227, 134, 81, 50, 32, 20, 13, 9, 6, 4, 3, 6],
+    [888, 1199, 722, 445, 281, 181, 119, 79, 54, 37, 25, 18, 13, 9, 7, 19],
+    [727, 1061, 701, 472, 323, 225, 158, 113, 81, 59, 43, 32, 24, 18, 13, 46],
+    [592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101],
+]
+
+EXPECTED = [
+    [[(1800, 0, 0, 0), (710, 0, 0, 55)], [(400, 0, 14, 0), (520, 0, 18, 25)]],
+    [[(2800, 0, 0, 0), (740, 0, 0, 61)], [(680, 0, 19, 0), (460, 1, 24, 28)]],
+    [[(2800, 1, 0, 0), (710, 2, 0, 61)], [(1370, 0, 22, 0), (370, 2, 18, 27)]],
+    [[(7200, 1, 0, 0), (730, 3, 0, 62)], [(7200, 1, 0, 0), (730, 3, 0, 62)]],
+    [[(30000, 1, 0, 0), (620, 3, 0, 78)], [(30000, 1, 0, 0), (620, 3, 0, 78)]],
+    [[(140000, 0, 0, 0), (110000, 0, 0, 32)], [(140000, 0, 0, 0), (110000, 0, 0, 32)]],
+]
+
+
+class Symbols:
+    """Residuals of a clip: rANS with static tables."""
+
+    def __init__(self, data):
+        self.data = data
+        self.state, self.at = (struct.unpack("<I", data[:4])[0], 4) if len(data) >= 4 else (1 << 16, len(data))
+
+    def fill(self):
+        if self.state < 1 << 16:
+            word = self.data[self.at : self.at + 2]
+            self.state, self.at = self.state << 16 | (word[0] | word[1] << 8 if len(word) == 2 else 0), self.at + 2
+
+    def even(self, bits):
+        if bits > 12:
+            low = self.even(12)
+            return self.even(bits - 12) << 12 | low
+        value = self.state & ((1 << bits) - 1)
+        self.state >>= bits
+        self.fill()
+        return value
+
+    def take(self, sigma):
+        sigma = max(sigma, 4)
+        exponent = sigma.bit_length() - 1
+        mantissa = (sigma << 16) >> exponent
+        index = 3 * (exponent - 2) + (mantissa >= 82570) + (mantissa >= 104032)
+        row, low = (FREQUENCIES[index], 0) if index < 24 else (FREQUENCIES[21 + index % 3], (index - 21) // 3)
+        slot, symbol, start = self.state & 4095, 0, 0
+        while slot >= start + row[symbol]:
+            start, symbol = start + row[symbol], symbol + 1
+        self.state = row[symbol] * (self.state >> 12) + slot - start
+        self.fill()
+        n = symbol
+        if symbol == 15:
+            bits = 2
+            while bits < 30 and self.even(1):
+                bits += 1
+            n = (1 << bits | self.even(bits)) + 11
+        n = (n << low | self.even(low)) & 0x3FFFFFFF
+        return -n if n and self.even(1) else n
+
+    def end(self):
+        need(self.state == 1 << 16 and self.at == len(self.data), "residuals that do not end where their bytes do")
+
+
+def cut(v):
+    return max(-(2**31), min(2**31 - 1, v))
+
+
+def sized(v):
+    """A positive double as u64 from it, or what `as` makes of it."""
+    return 0 if v != v else cut(math.floor(v)) if abs(v) < 1e300 else (2**31 - 1 if v > 0 else -(2**31))
+
+
+def turned(q, y):
+    """A quaternion moved on by a turn, in 2^-30."""
+    one = 1 << 30
+    y = [max(-one, min(one, v)) for v in y]
+    square = sum(v * v for v in y) >> 32
+    bx, by, bz, bw = y[0] >> 1, y[1] >> 1, y[2] >> 1, (1 << 28) - square
+    ax, ay, az, aw = q
+    p = [
+        (aw * bx + ax * bw + ay * bz - az * by) >> 30,
+        (aw * by - ax * bz + ay * bw + az * bx) >> 30,
+        (aw * bz + ax * by - ay * bx + az * bw) >> 30,
+        (aw * bw - ax * bx - ay * by - az * bz) >> 30,
+    ]
+    length = math.isqrt(sum(v * v for v in p))
+    if length < 1 << 20:
+        return list(q)
+    inverse = (1 << 61) // length
+    return [max(-one, min(one, v * inverse >> 31)) for v in p]
+
+
+def mixed(quaternions, weights):
+    """The weighted sum of up to four, each with the sign of its neighbour in time."""
+    signs, total = [], [0] * 4
+    for i, (q, weight) in enumerate(zip(quaternions, weights)):
+        beside = 1 if i == 3 else 0
+        near = signs[beside] if i else 1
+        signs.append(-near if i and sum(a * b for a, b in zip(q, quaternions[beside])) < 0 else near)
+        total = [t + signs[i] * weight * v for t, v in zip(total, q)]
+    total = [t >> 16 for t in total]
+    if not 1 << 26 <= max(abs(t) for t in total) < 3 << 29:
+        return list(quaternions[0])
+    return total
+
+
+def in_30_bits(q):
+    """A quaternion of floats in 2^-30."""
+    away = lambda v: math.floor(abs(v) + 0.5) * (1 if v >= 0 else -1)
+    return turned([max(-(1 << 30), min(1 << 30, away(v * (1 << 30)))) for v in q], [0, 0, 0])
+
+
+class Nodes:
+    """Transforms of all moving nodes, as a clip."""
+
+    def __init__(self, d):
+        chances = Chances(d["tracks"])
+        plain = lambda n: sum(chances.bit([1 << 15] * 2) << k for k in range(n))
+        base = struct.unpack("<f", struct.pack("<I", plain(32)))[0]
+        need(1e-30 < base < 1e30, "steps of nodes out of range")
+        nodes = d["nodes"]
+        boxes = [[math.inf] * 3 + [-math.inf] * 3 for _ in nodes]
+        widen = lambda into, low, high: [min(a, b) for a, b in zip(into, low)] + [max(a, b) for a, b in zip(into[3:], high)]
+        for n, node_ in reversed(list(enumerate(nodes))):
+            if node_["mesh"] >= 0:
+                bounds = d["meshes"][node_["mesh"]]["bounds"]
+                boxes[n] = widen(boxes[n], bounds[:3], bounds[3:])
+            own, above = boxes[n], node_["parent"]
+            if above < 0 or not all(own[k] <= own[k + 3] for k in range(3)):
+                continue
+            m = matrix(node_["rest"])
+            for corner in range(8):
+                p = [own[k + 3 * (corner >> k & 1)] for k in range(3)]
+                at = [row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3] for row in m]
+                boxes[above] = widen(boxes[above], at, at)
+        moves, pivots, same, codes = [[1 << 15] * 2 for _ in range(24)], [[1 << 15] * 2 for _ in range(2)], [1 << 15] * 2, {}
+        last = [1, 1, 0], 1, 128
+        self.tracks = []
+        for n, node_ in enumerate(nodes):
+            if not node_["animated"]:
+                continue
+            moving, seen = [], 0
+            for i in range(3):
+                moving.append(chances.bit(moves[8 * i + 2 * seen + last[0][i]]))
+                seen = seen << 1 | moving[-1]
+            pivot, code = chances.bit(pivots[last[1]]), last[2]
+            if chances.bit(same):
+                code = 1
+                while code < 256:
+                    code = code << 1 | chances.bit(codes.setdefault(code, [1 << 15] * 2))
+                code -= 256
+            last = moving, pivot, code
+            self.tracks.append(self.track(node_["rest"], boxes[n], base, moving, pivot, code))
+        self.rest = [(self.words_of(t, t["rest"]), [0, 0]) for t in self.tracks]
+
+    def track(self, rest, space, base, moves, pivot, code):
+        quarter = [1.0, 1.189207115002721, math.sqrt(2), 1.681792830507429][code & 3]
+        step = base * 2.0 ** ((code >> 2) - 32) * quarter
+        p = [(space[k] + space[k + 3]) * 0.5 for k in range(3)]
+        if not pivot or not all(abs(v) < 1e30 for v in p):
+            p = [0.0] * 3
+        scales = [abs(v) or 1.0 for v in rest[7:]]
+        reach = [max(abs(space[k] - p[k]), abs(space[k + 3] - p[k])) * scales[k] for k in range(3)]
+        usable = lambda v: 1e-30 < v < 1e30
+        lever = [math.sqrt(reach[a] * reach[a] + reach[b] * reach[b]) for a, b in ((1, 2), (0, 2), (0, 1))]
+        rotation = [min(max(step / v, 5e-7), 0.5) if usable(v) else 0.5 for v in lever]
+        scale = [min(max(step / h * s if usable(h) else s, 1e-9), 1e9) for h, s in zip(reach, scales)]
+        t = dict(rest=rest, moves=moves, pivot=p, step=step, rotation=rotation, scale=scale)
+        t["turn"] = [math.floor(v * 17179869184.0 + 0.5) for v in rotation]
+        t["origin"] = [a + b for a, b in zip(rest[4:7], self.arm(rest, p))]
+        return t
+
+    @staticmethod
+    def arm(transform, p):
+        return [row[0] * p[0] + row[1] * p[1] + row[2] * p[2] for row in matrix(transform)]
+
+    def words_of(self, t, transform):
+        """Words of what moves: translation, rotation, scale."""
+        unit, arm = t["step"] / 32, self.arm(transform, t["pivot"])
+        place = [sized((transform[4 + k] + arm[k] - t["origin"][k]) / unit + 0.5) for k in range(3)]
+        scale = [sized(transform[7 + k] * 32.0 / t["scale"][k] + 0.5) for k in range(3)]
+        all_ = [place, in_30_bits(transform[:4]), scale]
+        return [words if moves else None for words, moves in zip(all_, t["moves"])]
+
+    def transform(self, t, words):
+        out = list(t["rest"])
+        if words[1]:
+            out[:4] = [f32(v * (1.0 / 1073741824.0)) for v in words[1]]
+        if words[2]:
+            out[7:] = [f32(w * (s / 32)) for w, s in zip(words[2], t["scale"])]
+        if words[0]:
+            arm = self.arm(out, t["pivot"]) if any(t["pivot"]) else [0.0] * 3
+            unit = t["step"] / 32
+            out[4:7] = [f32(o + w * unit - a) for o, w, a in zip(t["origin"], words[0], arm)]
+        return tuple(out)
+
+    def unit(self, data, schedule, frames, find):
+        """Per frame its states and transforms; `find` gives the states of frames decoded before."""
+        symbols, done = Symbols(data), {}
+        state_of = lambda f: done[f][0] if f in done else find(f)
+        for i, f in enumerate(frames):
+            key = schedule.depths[f] == 0
+            references = [r for r in schedule.references(f) if not (key and r == 0)][: 1 if key else 4]
+            around = [state_of(r) for r in references] or [self.rest]
+            level, weights, beside = 4 if references or f == 0 else 5, [1 << 16], None
+            if not key:
+                at = [r - f for r in references]
+                level = (at[1] - at[0] - 1).bit_length() - 1
+                weights = []
+                for k, a in enumerate(at):
+                    others = [o for j, o in enumerate(at) if j != k]
+                    over, under = math.prod(-o for o in others) << 16, math.prod(a - o for o in others)
+                    weights.append(abs(over) // abs(under) * (1 if (over < 0) == (under < 0) else -1))
+                weights[0] += (1 << 16) - sum(weights)
+                if i and schedule.depths[frames[i - 1]] == schedule.depths[f]:
+                    beside = state_of(frames[i - 1])
+            state, out = [], []
+            for n, t in enumerate(self.tracks):
+                words, means, transform = self.node(
+                    t, symbols, level, weights, [a[n] for a in around], beside and beside[n])
+                state.append((words, means))
+                out.append(transform)
+            done[f] = state, out
+        symbols.end()
+        return done
+
+    def node(self, t, symbols, level, weights, around, beside):
+        mean = [(around[0][1][s] + around[min(1, len(around) - 1)][1][s]) >> 1 for s in range(2)]
+        moving = level == 5 or sum(mean) + (sum(beside[1]) if beside else 0) > 0
+        kind = symbols.take(60 if moving else 8)
+        need(0 <= kind <= 7, "a class of moving nodes")
+        kind ^= moving and kind < 2
+        if kind == 7:
+            raw = struct.unpack("<10f", b"".join(struct.pack("<I", symbols.even(32)) for _ in range(10)))
+            need(all(map(math.isfinite, raw)), "a transform that is none")
+            return self.words_of(t, raw), [1 << 12] * 2, raw
+        slots = [min(part_, 1) for part_ in range(3) if t["moves"][part_] for _ in range(3)]
+        kappas = [0] * len(slots)
+        if kind:
+            for c, slot in enumerate(slots):
+                row = EXPECTED[level][beside is not None][c > 0]
+                sigma = row[0] + row[1] * mean[slot] + (row[2] * beside[1][slot] if beside else 0)
+                if c:
+                    sigma += row[3] * (sum(map(abs, kappas[:c])) * -(-65536 // c) >> 16)
+                k = symbols.take(min(sigma << (kind - 1) >> 3, 1 << 28))
+                kappas[c] = max(-(1 << 28), min(1 << 28, k * (32 >> (kind - 1))))
+        words, left, sums = [], list(kappas), [[], []]
+        for part_ in range(3):
+            if not t["moves"][part_]:
+                words.append(None)
+                continue
+            own, left = left[:3], left[3:]
+            sums[part_ > 0] += map(abs, own)
+            before = [a[0][part_] for a in around]
+            if part_ == 1:
+                words.append(turned(mixed(before, weights), [k * s >> 11 for k, s in zip(own, t["turn"])]))
+            else:
+                predicted = [cut(sum(w * b[k] for w, b in zip(weights, before)) >> 16) for k in range(3)]
+                words.append([cut(p + k) for p, k in zip(predicted, own)])
+        means = [min(sum(s) * -(-65536 // len(s)) >> 16, 0xFFFF) if s else 0 for s in sums]
+        return words, means, self.transform(t, words)
+
+
 class Reel:
     def __init__(self, data):
         self.data = data
@@ -1570,6 +1855,7 @@ class Reel:
         if self.description["restart"]:
             self.schedule = Schedule(count, self.description["restart"])
             self.units = self.schedule.units()
+            self.nodes = Nodes(self.description) if self.description["tracks"] else None
             count = len(self.units)
         need(len(self.frames) == count, "another number of units than frames need")
         ends = self.schedule is None and self.frames
@@ -1662,8 +1948,12 @@ class Reel:
             near[f] = references[:1] * 3 + (references[1:2] or references[:1])
             bits = b.take((hidden + 7) // 8)
             new[f]["shown"] = [bits[k // 8] >> k % 8 & 1 == 1 for k in range(hidden)]
-            if animated:
+            if animated and not self.nodes:
                 new[f]["transforms"] = transforms(b, animated, near[f] and find(near[f][0])["transforms"])
+        if self.nodes:
+            done = self.nodes.unit(b.take(b.varint()), schedule, frames, lambda f: self.decoded[f]["states"])
+            for f in frames:
+                new[f]["states"], new[f]["transforms"] = done[f]
         for k, (m, static) in enumerate(zip(d["meshes"], self.static)):
             if m["method"] == 4:
                 for f in frames:

@@ -13,6 +13,7 @@
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
 //! | … | 1 … 5 | `restart` | varint, at most 64; 0: frames are stored one by one · else: in layers, a key that needs only the first every so many keys |
+//! | … | 1 … or 0 | `tracks` | only where `restart` > 0: varint size and so many bytes, what is said of [moving nodes](#moving-nodes); size 0: their transforms are kept as they are |
 //! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
 //! | … | list | `nodes` | parents before children |
 //! | … | meshes | `meshes` | `mesh_count` of them |
@@ -64,7 +65,7 @@
 
 use crate::{
     Corrupt,
-    bytes::{Cursor, put_varint},
+    bytes::{Cursor, put_sized, put_varint},
     quantize::{Axis, MAX_LEVELS},
     transform::Transform,
 };
@@ -85,6 +86,8 @@ pub struct Description {
     /// 0: each frame is a unit. Else units are those of [`crate::soft::schedule`], and every `restart`-th key needs only
     /// the first.
     pub restart: u32,
+    /// Setup of the moving nodes, see [`crate::clip::nodes`]; empty where their transforms are kept as they are, and with `restart` 0.
+    pub tracks: Vec<u8>,
     /// Nodes; parents before children.
     pub nodes: Vec<NodeRecord>,
     /// Unique meshes.
@@ -281,6 +284,9 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
     put_f64(d.fps, out);
     put_f64(d.period, out);
     put_varint(d.restart, out);
+    if d.restart > 0 {
+        put_sized(&d.tracks, out);
+    }
     put_count(d.meshes.len(), out);
     put_count(d.nodes.len(), out);
     for node in &d.nodes {
@@ -413,6 +419,13 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     if restart > MAX_RESTART {
         return Err(Corrupt("description: keys restart too seldom").into());
     }
+    let tracks = match restart {
+        0 => Vec::new(),
+        _ => {
+            let size = c.varint()? as usize;
+            c.take(size)?.to_vec()
+        }
+    };
     let mesh_count = c.varint()?;
     let nodes = list(&mut c, MIN_NODE, |c, at| decode_node(c, at, mesh_count))?;
     let meshes = items(&mut c, mesh_count, MIN_MESH, |c, _| decode_mesh(c))?;
@@ -426,6 +439,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
         fps,
         period,
         restart,
+        tracks,
         nodes,
         meshes,
     })
@@ -748,6 +762,7 @@ mod tests {
             fps: 29.97,
             period: 0.0,
             restart: 4,
+            tracks: vec![1, 2, 3],
             nodes: vec![
                 NodeRecord {
                     path: "/root".into(),

@@ -248,6 +248,19 @@ pub fn ulp(x: f64) -> f64 {
 }
 
 impl<'a> MeshPlan<'a> {
+    /// Box over all frames, min xyz, max xyz, in the space that the file keeps.
+    pub fn bounds(&self) -> [f32; 6] {
+        let side = |k: usize| self.prepared.extent.component(k);
+        [
+            side(0).0,
+            side(1).0,
+            side(2).0,
+            side(0).1,
+            side(1).1,
+            side(2).1,
+        ]
+    }
+
     /// Quantizes the first frame (bases, static streams) and chooses the table.
     pub fn finish(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
         let Some(fixed) = &self.prepared.fixed else {

@@ -13,6 +13,7 @@ mod layered;
 mod levels;
 pub mod mesh;
 pub mod motion;
+mod nodes;
 pub mod options;
 pub mod pipeline;
 pub mod plan;

@@ -293,6 +293,11 @@ impl<'a> Tracks<'a> {
         })
     }
 
+    /// A node's local transform, not rounded.
+    pub fn parts(&self, node: usize) -> Trs {
+        self.previous[node].unwrap_or(Trs::IDENTITY)
+    }
+
     /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be given in order.
     pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
         self.world.evaluate(time)?;

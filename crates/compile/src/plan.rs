@@ -7,7 +7,7 @@ use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Prepared, Source, prepare};
 use crate::report::{Phase, Progress, Report};
-use crate::{Error, MethodChoice, Options, Tolerance, identical, write};
+use crate::{Error, MethodChoice, Options, Preset, Tolerance, identical, nodes, write};
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
@@ -69,7 +69,7 @@ pub fn compile(
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
     let (nodes, errors) =
         pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
-    let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &errors, &times))?;
+    let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times))?;
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict {
             remarks: compiler.remarks,
@@ -81,7 +81,7 @@ pub fn compile(
             crate::clip::file::chunks(scene, options, &mut compiler.remarks, progress)
         })?,
     };
-    let job = write::Job {
+    let mut job = write::Job {
         clip_chunks,
         clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
         scene,
@@ -93,13 +93,22 @@ pub fn compile(
         options,
         motion: &motion,
         raw_transform_bytes: compiler.raw_transform_bytes(&placed, &selected),
+        exact: false,
+        loose: Default::default(),
     };
-    let mut report = write::write(job, target, &pool, progress)?;
+    let mut report = match write::write(&job, target, &pool, progress) {
+        Err(_) if job.loose.load(Ordering::Relaxed) => {
+            compiler.pass("nodes", "transforms are kept as they are".into());
+            job.exact = true;
+            write::write(&job, target, &pool, progress)?
+        }
+        done => done?,
+    };
     compiler.pass(
         "write",
         format!("{} frames, {} bytes", times.len(), report.file_bytes),
     );
-    report.clips = clips;
+    report.clips.extend(clips);
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.sort();
     compiler.remarks.dedup();
@@ -584,14 +593,24 @@ impl<'a> Compiler<'a> {
         &mut self,
         placed: &[Placed],
         meshes: Vec<Candidate<'a>>,
+        nodes: &[FlatNode],
         budgets: &[Budget],
         times: &[f64],
     ) -> Result<Vec<(MeshPlan<'a>, Vec<usize>)>, Error> {
         let this = &*self;
+        // What moves as a whole, by object; coded transforms take a part of what it is promised.
+        let mut moved = vec![false; nodes.len()];
+        let mut moving = vec![false; placed.len()];
+        for (n, node) in nodes.iter().enumerate() {
+            moved[n] = node.animated || node.parent.is_some_and(|p| moved[p]);
+            if let (Some(i), true) = (node.mesh, self.options.preset != Preset::Classic) {
+                moving[i] = moved[n];
+            }
+        }
         let plans: Vec<_> = meshes
             .into_par_iter()
             .filter(|m| !m.placements.is_empty())
-            .map(|candidate| this.plan_mesh(placed, candidate, budgets, times))
+            .map(|candidate| this.plan_mesh(placed, candidate, &moving, budgets, times))
             .collect::<Result<_, Error>>()?;
         let mut out = Vec::new();
         for (plan, placements, remarks) in plans {
@@ -618,15 +637,31 @@ impl<'a> Compiler<'a> {
         &self,
         placed: &[Placed],
         candidate: Candidate<'a>,
+        moving: &[bool],
         budgets: &[Budget],
         times: &[f64],
     ) -> Result<(MeshPlan<'a>, Vec<usize>, Vec<Remark>), Error> {
         let prepared = candidate.prepared;
         let mut remarks = Vec::new();
         let mut radius = f64::INFINITY;
+        let moved = candidate.placements.iter().filter(|&&i| moving[i]).count();
+        let coordinates = match (prepared.moving, &prepared.fixed) {
+            (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
+            _ => 3 * prepared.points_total,
+        };
+        let share = nodes::share(moved * times.len(), coordinates);
+        let object_reach =
+            (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
+        let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         for &i in &candidate.placements {
             let budget = &budgets[i];
-            let room = budget.tolerance - budget.transform_error;
+            let mut room = budget.tolerance - budget.transform_error;
+            if moving[i] {
+                // Not less than rounding needs: of transforms, then of vertices.
+                let own = share.max((budget.transform_error / room).min(0.75));
+                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
+                room = (room * (1.0 - own)).max(least.min(room));
+            }
             radius = radius.min(if budget.scale > 0.0 {
                 room / budget.scale
             } else {

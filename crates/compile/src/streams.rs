@@ -72,6 +72,11 @@ macro_rules! typed {
 typed!(u8, U8; u16, U16; u32, U32);
 
 impl Levels {
+    /// Numbers of all components.
+    pub fn len(&self) -> usize {
+        with_levels!(self, v => v.len())
+    }
+
     /// None yet, in words of `word` bytes.
     pub fn new(word: u8) -> Levels {
         match word {

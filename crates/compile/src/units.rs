@@ -2,10 +2,12 @@
 //! decompressed again.
 
 use crate::layered::{MeshCoder, Payload};
+use crate::nodes::NodeCoder;
 use crate::report::{Phase, Progress};
 use crate::write::{Counted, FrameInput, Job, NodeFrames, check_size, same_bits, unit_bounds};
 use crate::{Error, encode};
 use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::put_sized;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::transform::{self, Transform};
 use rayon::prelude::*;
@@ -17,6 +19,8 @@ pub struct UnitOutput {
     pub alone: bool,
     pub bytes: Vec<u8>,
     pub raw: usize,
+    /// Of these for moving nodes.
+    pub nodes: usize,
     /// Frame and its box in the world.
     pub bounds: Vec<(u32, [f32; 6])>,
     /// By mesh.
@@ -34,6 +38,7 @@ enum Task {
 pub fn encode(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
+    tracks: &mut Option<NodeCoder<'_>>,
     schedule: Schedule,
     pool: &rayon::ThreadPool,
     progress: &dyn Progress,
@@ -74,6 +79,9 @@ pub fn encode(
             let frame = nodes.next() as u32;
             inputs.insert(frame, nodes.read()?);
         }
+        if let Some(tracks) = tracks {
+            pool.install(|| tracks.code(&inputs, groups.end))?;
+        }
         let mut batch = Vec::new();
         while let Some(unit) = units.next_if(|unit| {
             let coded = payloads.contains_key(&number(*unit));
@@ -85,12 +93,15 @@ pub fn encode(
         }) {
             batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
         }
+        let moved = tracks.as_ref();
         let outputs: Vec<UnitOutput> = pool.install(|| {
             batch
                 .par_iter()
                 .map_init(
                     || Packer::new(job),
-                    |packer, (unit, payload)| pack(schedule, *unit, payload, &inputs, packer),
+                    |packer, (unit, payload)| {
+                        pack(schedule, *unit, payload, &inputs, moved, packer)
+                    },
                 )
                 .collect::<Result<_, Error>>()
         })?;
@@ -104,6 +115,9 @@ pub fn encode(
         coders.iter().for_each(|coder| coder.forget(key));
         let keep = schedule.key_frame(key);
         inputs.retain(|&frame, _| frame >= keep);
+        if let Some(tracks) = tracks {
+            tracks.forget(keep);
+        }
     }
     Ok(())
 }
@@ -127,7 +141,7 @@ fn segments_at_once(job: &Job<'_>, schedule: Schedule, threads: usize) -> u32 {
             per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
         }
     }
-    per_segment += job.nodes.len() as u64 * 160 * 16 * u64::from(schedule.restart());
+    per_segment += job.nodes.len() as u64 * 700 * 16 * u64::from(schedule.restart());
     let groups = 2 * threads as u64;
     let wanted = groups.div_ceil(u64::from(schedule.restart()));
     (job.options.memory / 2 / per_segment).clamp(1, wanted) as u32
@@ -189,6 +203,7 @@ fn pack(
     unit: Unit,
     meshes: &[Payload],
     inputs: &BTreeMap<u32, FrameInput>,
+    tracks: Option<&NodeCoder<'_>>,
     packer: &mut Packer,
 ) -> Result<UnitOutput, Error> {
     let frames = schedule.frames_of(unit);
@@ -198,7 +213,7 @@ fn pack(
             continue;
         };
         content.extend_from_slice(&input.visible);
-        if input.transforms.is_empty() {
+        if input.transforms.is_empty() || tracks.is_some() {
             continue;
         }
         // As in the player: what a key would take from the first frame it does not.
@@ -214,6 +229,12 @@ fn pack(
         if used != Ok(content.len() - start) || !same_bits(&back, &input.transforms) {
             return Err(broken(format!("the transforms of frame {frame}")));
         }
+    }
+    let mut nodes = 0;
+    if let Some(tracks) = tracks {
+        let start = content.len();
+        put_sized(&tracks.unit(unit)?, &mut content);
+        nodes = content.len() - start;
     }
     for mesh in meshes {
         content.extend_from_slice(&mesh.bytes);
@@ -236,8 +257,11 @@ fn pack(
                 let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
                 seen.map_or(encode::NOTHING, |s| s.1.bounds)
             };
-            let shown = inputs.get(&frame).map(|i| &i.shown[..]);
-            (frame, unit_bounds(shown.unwrap_or_default(), own))
+            let shown = inputs.get(&frame).map(|input| match tracks {
+                Some(tracks) => tracks.shown(frame, input),
+                None => input.shown.clone(),
+            });
+            (frame, unit_bounds(&shown.unwrap_or_default(), own))
         })
         .collect();
     let alone = match unit {
@@ -250,6 +274,7 @@ fn pack(
     Ok(UnitOutput {
         alone,
         raw: content.len(),
+        nodes,
         bytes,
         bounds,
         parts: meshes

@@ -4,9 +4,11 @@
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
 use crate::layered::{self, MeshCoder};
+use crate::mesh::trs::{Trs, rows};
 use crate::motion::{Motion, Tracks, transform_box};
+use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
-use crate::report::{MeshReport, Phase, Progress, Report};
+use crate::report::{ClipReport, MeshReport, Phase, Progress, Report};
 use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
@@ -21,6 +23,7 @@ use meshreel_scene::{Placed, Scene, Unit};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Kinds of chunks. Part of the format.
 const DESCRIPTION: u16 = 1;
@@ -51,6 +54,10 @@ pub struct Job<'a> {
     pub clip_chunks: Vec<crate::clip::file::Chunk>,
     /// 40 bytes per joint and sample of these.
     pub clip_raw_bytes: u64,
+    /// Transforms are kept as they are.
+    pub exact: bool,
+    /// Set where coded transforms did not keep the promise, and exact ones will.
+    pub loose: AtomicBool,
 }
 
 /// The file, or, on a dry run, only its size.
@@ -161,6 +168,12 @@ pub struct FrameInput {
     pub transforms: Vec<Transform>,
     /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
     pub shown: Vec<(u32, [[f64; 4]; 3])>,
+    /// The nodes of these.
+    pub nodes: Vec<usize>,
+    /// For each moving node its local transform, not rounded.
+    pub parts: Vec<Trs>,
+    /// World matrices of all nodes in the source.
+    pub source: Vec<[[f64; 4]; 3]>,
 }
 
 struct GroupInput {
@@ -181,7 +194,7 @@ struct FrameOutput {
 
 /// Writes the file.
 pub fn write(
-    job: Job<'_>,
+    job: &Job<'_>,
     target: &Path,
     pool: &rayon::ThreadPool,
     progress: &dyn Progress,
@@ -281,20 +294,34 @@ pub fn write(
         }
     };
     let mut boxes = vec![crate::encode::NOTHING; job.times.len()];
+    let mut nodes = match layered {
+        true => pool.install(|| NodeCoder::new(job, schedule))?,
+        false => None,
+    };
+    let mut node_bytes = 0.0;
     if layered {
-        units::encode(&job, &coders, schedule, pool, progress, &mut |unit| {
-            let kind = if unit.alone { INDEX } else { BETWEEN };
-            output.chunk(kind, unit.raw as u32, &unit.bytes)?;
-            let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
-            count(unit.raw, unit.bytes.len() + cost, unit.parts);
-            for (frame, bounds) in unit.bounds {
-                boxes[frame as usize] = bounds;
-            }
-            Ok(())
-        })
+        units::encode(
+            job,
+            &coders,
+            &mut nodes,
+            schedule,
+            pool,
+            progress,
+            &mut |unit| {
+                node_bytes += unit.nodes as f64 * unit.bytes.len() as f64 / unit.raw.max(1) as f64;
+                let kind = if unit.alone { INDEX } else { BETWEEN };
+                output.chunk(kind, unit.raw as u32, &unit.bytes)?;
+                let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
+                count(unit.raw, unit.bytes.len() + cost, unit.parts);
+                for (frame, bounds) in unit.bounds {
+                    boxes[frame as usize] = bounds;
+                }
+                Ok(())
+            },
+        )
     } else {
-        encode_frames(&job, pool, progress, |frame| {
-            let kind = match index_frame(frame.frame, job.times.len(), every(&job)) {
+        encode_frames(job, pool, progress, |frame| {
+            let kind = match index_frame(frame.frame, job.times.len(), every(job)) {
                 true => INDEX,
                 false => BETWEEN,
             };
@@ -318,7 +345,14 @@ pub fn write(
     for (kind, raw, bytes) in &job.clip_chunks {
         output.chunk(*kind, *raw, bytes)?;
     }
-    let description = describe(&job, &coders, [&connectivity, &values, &maps], &totals);
+    let setup = nodes.as_ref().map_or(&[][..], |nodes| &nodes.setup);
+    let description = describe(
+        job,
+        &coders,
+        setup,
+        [&connectivity, &values, &maps],
+        &totals,
+    );
     let mut bytes = Vec::new();
     meshreel_codec::record::encode(&description, &mut bytes);
     if meshreel_codec::record::decode(&bytes).as_ref() != Ok(&description) {
@@ -344,6 +378,23 @@ pub fn write(
         raw_bytes,
         ..Report::default()
     };
+    if let Some(nodes) = &nodes {
+        let (tolerance, max_error) = nodes.promised();
+        let stored = packed.len() as f64 / bytes.len().max(1) as f64;
+        let joints = nodes.tracks().len();
+        let free = nodes.tracks().iter().filter(|t| t.setup.moves[1]).count();
+        report.clips.push(ClipReport {
+            name: "nodes".into(),
+            joints,
+            samples: job.times.len(),
+            raw_bytes: 40 * joints as u64 * job.times.len() as u64,
+            bytes: (node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64,
+            tolerance,
+            max_error,
+            rotations: [joints - free, 0, 0, 0, free],
+            ..ClipReport::default()
+        });
+    }
     for (m, (plan, placements)) in job.plans.iter().enumerate() {
         let position_bytes = values.stored[m] * position_share[m] + totals[m].position_bytes;
         let points_frames = plan.prepared.points_total;
@@ -353,8 +404,14 @@ pub fn write(
             .max(plan.static_error.first().copied().unwrap_or(0.0));
         let (max_error, tolerance) = placements
             .iter()
-            .map(|&i| &job.tolerances[i])
-            .map(|b| (b.transform_error + b.scale * own, b.tolerance))
+            .map(|&i| {
+                let b = &job.tolerances[i];
+                let coded = nodes.as_ref().and_then(|nodes| nodes.error(i));
+                (
+                    coded.unwrap_or(b.transform_error) + b.scale * own,
+                    b.tolerance,
+                )
+            })
             .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
             .unwrap_or((0.0, 0.0));
         report.meshes.push(MeshReport {
@@ -408,6 +465,7 @@ fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
 fn describe(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
+    tracks: &[u8],
     [connectivity, values, maps]: [&Batches; 3],
     totals: &[Total],
 ) -> Description {
@@ -456,8 +514,6 @@ fn describe(
                     .copied()
                     .unwrap_or((0, 0))
             };
-            let low: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).0);
-            let high: [f32; 3] = std::array::from_fn(|k| prepared.extent.component(k).1);
             let coder = coders.get(m);
             let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
             MeshRecord {
@@ -468,7 +524,7 @@ fn describe(
                 indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,
                 source_points: prepared.points as u32,
                 points,
-                bounds: [low[0], low[1], low[2], high[0], high[1], high[2]],
+                bounds: plan.bounds(),
                 connectivity: connectivity.locations[m],
                 values: values.locations[m],
                 source_map: maps.locations[m],
@@ -498,6 +554,7 @@ fn describe(
             Preset::Classic => 0,
             _ => job.options.restart(),
         },
+        tracks: tracks.to_vec(),
         nodes,
         meshes,
     }
@@ -759,19 +816,25 @@ impl<'a> NodeFrames<'a> {
                 visible[bit / 8] |= 1 << (bit % 8);
             }
         }
-        let shown = (0..job.nodes.len())
+        let (nodes, shown) = (0..job.nodes.len())
             .filter_map(|n| Some((n, self.mesh_of[n]?, job.nodes[n].mesh?)))
             .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
-            .map(|(n, m, _)| (m, self.tracks.decoded[n]))
-            .collect();
-        let transforms = (0..job.nodes.len())
-            .filter(|&n| job.nodes[n].animated)
-            .map(|n| self.tracks.local[n])
-            .collect();
+            .map(|(n, m, _)| (n, (m, self.tracks.decoded[n])))
+            .unzip();
+        let moving = || (0..job.nodes.len()).filter(|&n| job.nodes[n].animated);
+        let (mut parts, mut source) = (Vec::new(), Vec::new());
+        if job.options.preset != Preset::Classic {
+            parts.extend(moving().map(|n| self.tracks.parts(n)));
+            let world = &self.tracks.world.matrix;
+            source.extend(job.nodes.iter().map(|node| rows(&world[node.named])));
+        }
         Ok(FrameInput {
             visible,
-            transforms,
+            transforms: moving().map(|n| self.tracks.local[n]).collect(),
             shown,
+            nodes,
+            parts,
+            source,
         })
     }
 }

@@ -7,10 +7,14 @@
 //! |---|---|
 //! | visibility | a bit for each node whose visibility is animated |
 //! | transforms | [`Transform`]s of the animated nodes |
+//! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use crate::mesh::Range;
+use crate::nodes;
+use meshreel_codec::Corrupt;
+use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::record::{
     Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
@@ -48,6 +52,9 @@ pub(crate) struct Layout {
     pub numbers: Vec<Option<u32>>,
     /// The animated transforms.
     pub transforms: Place,
+    /// How transforms are coded, if not as they are, and the state of that.
+    pub nodes: Option<Nodes>,
+    pub states: Place,
     pub meshes: Vec<MeshLayout>,
     /// 64-bit words of a frame.
     pub words: usize,
@@ -115,7 +122,8 @@ impl Shelf {
 
 impl Layout {
     /// The description's counts must have been held against limits.
-    pub fn new(description: &Description) -> Layout {
+    pub fn new(description: &Description) -> Result<Layout, Corrupt> {
+        let coded = nodes::of(description)?;
         let mut shelf = Shelf::default();
         let number = |next: &mut u32, there: bool| {
             there.then(|| {
@@ -133,6 +141,7 @@ impl Layout {
             .collect();
         let visibility = shelf.place(1, bits.div_ceil(8) as usize);
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
+        let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes = (description.meshes.iter())
             .map(|mesh| MeshLayout::new(mesh, &mut shelf))
             .collect();
@@ -141,15 +150,17 @@ impl Layout {
         let cells = streams.filter(|(_, stream)| stream.coding == Coding::Cells);
         let scratch = cells
             .map(|(mesh, stream)| scratch_len(cell_count(mesh, stream)) * stream.word as usize / 2);
-        Layout {
+        Ok(Layout {
             bits: visible,
             visibility,
             numbers,
             transforms,
+            nodes: coded,
+            states,
             meshes,
             words: shelf.0,
             scratch: scratch.max().unwrap_or(0),
-        }
+        })
     }
 }
 

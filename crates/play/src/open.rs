@@ -6,6 +6,7 @@ use crate::layout::{Layout, cell_count, cell_parts};
 use crate::order::Order;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
+use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::record::{
     self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
 };
@@ -110,10 +111,12 @@ impl Reel {
             )?;
         }
         let memory = check_limits(&description, &reader, order.slots(), limits)?;
+        let layout = Layout::new(&description)
+            .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
         Ok(Reel {
             shared: Arc::new(Shared {
                 reader,
-                layout: Layout::new(&description),
+                layout,
                 description,
                 units,
                 order,
@@ -523,6 +526,11 @@ fn check_limits(
     add(1, scratch.unwrap_or(0));
     let animated = description.nodes.iter().filter(|n| n.animated).count() as u64;
     add(animated, slots * size_of::<Transform>() as u64);
+    if !description.tracks.is_empty() {
+        // Up to eleven words of state in each slot, one more for what is predicted from nothing, and what is known of a node.
+        add(animated, (slots + 1) * 44 + size_of::<Track>() as u64);
+        add(description.nodes.len() as u64, 256);
+    }
     add(description.nodes.len() as u64, 96 + slots);
     // One unit, and while static data loads one chunk, compressed and not.
     let largest = |size: fn(&ChunkEntry) -> u32| reader.chunks().iter().map(size).max();

@@ -8,6 +8,7 @@ use crate::cells;
 use crate::fluid;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
+use crate::nodes;
 use crate::normals;
 use crate::open::Reel;
 use crate::order::References;
@@ -201,6 +202,13 @@ impl Job<'_, '_> {
         for at in 0..out.len() {
             self.read_nodes(at, &mut bytes, out)?;
         }
+        let layout = self.reel.layout();
+        if let Some(coded) = &layout.nodes {
+            let unit = (self.reel.order(), self.unit);
+            let used = nodes::read(coded, layout, unit, bytes, self.decoded, out);
+            used.and_then(|used| take(&mut bytes, used))
+                .map_err(|c| self.corrupt(0, c, "transforms"))?;
+        }
         for (m, mesh) in self.reel.description().meshes.iter().enumerate() {
             let before = bytes.len();
             match mesh.method {
@@ -240,7 +248,7 @@ impl Job<'_, '_> {
         let visibility: &mut [u8] = part_mut(out, layout.visibility);
         let bits = take(bytes, visibility.len());
         visibility.copy_from_slice(bits.map_err(|c| self.corrupt(at, c, "visibility"))?);
-        if layout.transforms.len == 0 {
+        if layout.transforms.len == 0 || layout.nodes.is_some() {
             return Ok(());
         }
         let references = self.reel.order().references(self.frames[at]);

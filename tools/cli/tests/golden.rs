@@ -35,13 +35,18 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, Preset); 2] = [
-    ("flag_small.reel", Preset::Small),
-    ("flag_fast.reel", Preset::Fast),
+const LAYERED: [(&str, &str, Preset); 3] = [
+    ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
+    ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
+    (
+        "robot_small.reel",
+        "n_robot_bone_parented.abc",
+        Preset::Small,
+    ),
 ];
 
-fn layered(preset: Preset) -> Vec<u8> {
-    let input = folder().join("../../inputs/a_flag_wind.abc");
+fn layered(input: &str, preset: Preset) -> Vec<u8> {
+    let input = folder().join("../../inputs").join(input);
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
@@ -97,8 +102,8 @@ fn v0_decodes_to_the_same_bits() {
     let mut digests = String::new();
     let write = std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write");
     if write {
-        for (name, preset) in LAYERED {
-            fs::write(folder().join(name), layered(preset)).unwrap();
+        for (name, input, preset) in LAYERED {
+            fs::write(folder().join(name), layered(input, preset)).unwrap();
         }
     }
     for (name, bytes) in files() {
@@ -113,7 +118,7 @@ fn v0_decodes_to_the_same_bits() {
         }
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
-    for (name, _) in LAYERED {
+    for (name, ..) in LAYERED {
         let golden = fs::read(folder().join(name)).unwrap();
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }

@@ -12,6 +12,7 @@
 
 pub mod curve;
 pub mod entropy;
+pub mod nodes;
 pub mod record;
 pub mod resident;
 pub mod rotation;

@@ -529,6 +529,7 @@ pub fn sample_of(frames: usize, fluid: bool, side: u32) -> Sample {
         fps: 24.0,
         period: 0.0,
         restart: 0,
+        tracks: Vec::new(),
         nodes,
         meshes,
     };

@@ -4,6 +4,7 @@ use super::info::ratio;
 use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::Reel;
+use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::{Rotation, Vector, curve};
 use meshreel_compile::ClipReport;
 use meshreel_scene::Scene;
@@ -169,7 +170,44 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
         }
         info
     };
-    Ok(clips.iter().map(info).collect())
+    let mut out: Vec<ClipInfo> = clips.iter().map(info).collect();
+    out.extend(nodes(reel)?);
+    Ok(out)
+}
+
+/// Moving nodes of meshes, which are a clip too.
+fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
+    let Some(nodes) = reel.moving_nodes()? else {
+        return Ok(None);
+    };
+    let (samples, bytes) = (reel.frame_count(), nodes.bytes as usize);
+    let start = reel.frames().first().map_or(0.0, |frame| frame.time);
+    let kinds = |moves: usize| Kinds {
+        default: nodes.count - moves,
+        animated: moves,
+        ..Kinds::default()
+    };
+    Ok(Some(ClipInfo {
+        name: "nodes".into(),
+        skeleton: String::new(),
+        joints: nodes.count,
+        samples,
+        fps: reel.description().fps,
+        start,
+        duration: reel.frames().last().map_or(0.0, |frame| frame.time - start),
+        codec: Codec::Sampled.name(),
+        rule: rule(false),
+        bytes,
+        ratio: ratio(40 * (nodes.count * samples) as u64, nodes.bytes),
+        tolerance: nodes.tolerance,
+        joint_tolerances: 0,
+        restart: Some(16 * reel.description().restart as usize),
+        keys: None,
+        bits_per_sample: 8.0 * bytes as f64 / samples.max(1) as f64,
+        rotations: kinds(nodes.moves[1]),
+        translations: kinds(nodes.moves[0]),
+        scales: kinds(nodes.moves[2]),
+    }))
 }
 
 /// As a table for people.

@@ -147,6 +147,7 @@ fn description(nodes: Vec<NodeRecord>, meshes: Vec<MeshRecord>) -> Description {
         fps: 24.0,
         period: 0.0,
         restart: 0,
+        tracks: Vec::new(),
         nodes,
         meshes,
     }

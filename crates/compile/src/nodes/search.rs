@@ -1,0 +1,364 @@
+//! Residuals of one node in one frame, on the points that hang below it: as few bits as keep every one of them within its limit.
+//!
+//! ```text
+//! error of a point   = what the target leaves + Σ (k − wanted) · what a step moves it by        linear, in parts of its limit
+//! nearest k → flips (to the second nearest, the one that helps most) until all points fit → towards zero, cheapest first, as long as they do
+//! what comes out is decoded, and measured as it is; where that does not fit: again with a tighter limit, finer steps, the transform as it is
+//! ```
+
+use super::geometry::{Matrix, apply, product};
+use crate::mesh::trs::Trs;
+use glam::{DMat3, DQuat, DVec3};
+use meshreel_codec::clip::entropy::Encoder;
+use meshreel_codec::clip::nodes::{Around, COMPONENTS, Choice, Expected, FINEST, RAW, Track};
+use meshreel_codec::clip::rotation;
+use meshreel_codec::clip::stored::{STEP, kappa};
+use meshreel_codec::transform::Transform;
+
+/// Most flips to the second nearest integer.
+const FLIPS: usize = 8;
+
+/// A point that a node moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// In the node's space.
+    pub at: [f64; 3],
+    /// Where it should be in the world.
+    pub goal: [f64; 3],
+    /// How far it may be from there.
+    pub limit: f64,
+}
+
+/// What is asked of a node in a frame.
+pub struct Goal<'a> {
+    pub track: &'a Track,
+    pub around: &'a Around<'a>,
+    /// Decoded world matrix of the parent.
+    pub above: &'a Matrix,
+    /// The source's local transform as the nearest floats.
+    pub exact: &'a Transform,
+    /// The local transform that is wanted, which makes good what the parent misses; what does not move as it is.
+    pub target: Trs,
+    /// Points that stand for all.
+    pub points: &'a [Point],
+    /// Largest error, as a part of the limit, that a decoded world matrix leaves on all points; what none of them is.
+    pub measure: &'a dyn Fn(&Matrix) -> f64,
+    /// Nobody sees it: its errors are no failure.
+    pub hidden: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+pub struct Found {
+    pub choice: Choice,
+    pub words: [i32; 11],
+    pub local: Transform,
+    pub world: Matrix,
+}
+
+/// Errors of all points, in parts of their limits, one component after the other.
+#[derive(Default)]
+pub struct Room {
+    error: [Vec<f64>; 3],
+    /// What a step of each component adds.
+    step: [[Vec<f64>; 3]; COMPONENTS],
+}
+
+impl Room {
+    fn clear(&mut self) {
+        self.error.iter_mut().for_each(Vec::clear);
+        self.step.iter_mut().flatten().for_each(Vec::clear);
+    }
+
+    /// Square of the largest error if component `c` moved by `by` steps.
+    fn after(&self, c: usize, by: f64) -> f64 {
+        let [x, y, z] = &self.error;
+        let [a, b, d] = &self.step[c];
+        let mut most = 0.0f64;
+        for ((((x, y), z), (a, b)), d) in x.iter().zip(y).zip(z).zip(a.iter().zip(b)).zip(d) {
+            let (x, y, z) = (x + by * a, y + by * b, z + by * d);
+            let square = x * x + y * y + z * z;
+            most = if square > most { square } else { most };
+        }
+        most
+    }
+
+    fn shift(&mut self, c: usize, by: f64) {
+        for (error, step) in self.error.iter_mut().zip(&self.step[c]) {
+            error.iter_mut().zip(step).for_each(|(e, s)| *e += by * s);
+        }
+    }
+}
+
+/// Chooses.
+pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
+    let track = goal.track;
+    let n = track.components();
+    let prediction = goal.around.predict(track);
+    let wanted = wanted(goal, &prediction);
+    for fine in 0..FINEST {
+        let scale = f64::from(1u32 << fine);
+        if wanted[..n]
+            .iter()
+            .any(|w| w.is_nan() || (w * scale).abs() > 1e8)
+        {
+            match goal.hidden {
+                true => return finish(goal, &prediction, Choice::default()),
+                false => break,
+            }
+        }
+        let mut limit = 1.0;
+        for _ in 0..4 {
+            room.clear();
+            lay_out(goal, &wanted, scale, room);
+            let x = wanted.map(|w| w * scale);
+            let Some(k) = choose(goal, room, &x, n, fine, limit) else {
+                break;
+            };
+            let class = match k[..n].iter().all(|k| *k == 0) && fine == 0 {
+                true => 0,
+                false => fine + 1,
+            };
+            let choice = Choice {
+                class,
+                k,
+                ..Choice::default()
+            };
+            let found = finish(goal, &prediction, choice);
+            let error = (goal.measure)(&found.world);
+            let nothing = |t: &Transform| t.scale == [0.0; 3];
+            let right = nothing(&found.local) == nothing(goal.exact);
+            if goal.hidden || error <= 1.0 && right {
+                return found;
+            }
+            if !(error > 1.0) {
+                break;
+            }
+            limit *= 0.97 / error.max(1.0);
+        }
+    }
+    raw(goal)
+}
+
+/// The transform as it is: the one that makes good what the parent misses, or the source's own.
+fn raw(goal: &Goal<'_>) -> Found {
+    let of = |raw: Transform| {
+        let choice = Choice {
+            class: RAW,
+            raw,
+            ..Choice::default()
+        };
+        finish(goal, &[0; 10], choice)
+    };
+    let narrow = Transform {
+        rotation: goal.target.rotation.to_array().map(|v| v as f32),
+        translation: goal.target.translation.to_array().map(|v| v as f32),
+        scale: goal.target.scale.to_array().map(|v| v as f32),
+    };
+    let all = narrow
+        .rotation
+        .iter()
+        .chain(&narrow.translation)
+        .chain(&narrow.scale);
+    let (aimed, exact) = (of(narrow), of(*goal.exact));
+    let good = all.clone().all(|v| v.is_finite())
+        && (narrow.scale == [0.0; 3]) == (goal.exact.scale == [0.0; 3]);
+    match good && (goal.measure)(&aimed.world) < (goal.measure)(&exact.world) {
+        true => aimed,
+        false => exact,
+    }
+}
+
+/// What the decoder makes of a choice.
+fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found {
+    let track = goal.track;
+    let mut words = [0; 11];
+    let local = match choice.class {
+        RAW => {
+            let mut nowhere = Encoder::default();
+            let coded = track.code(
+                goal.around,
+                &mut nowhere,
+                &mut choice,
+                &mut words[..track.words],
+            );
+            coded.unwrap_or(choice.raw)
+        }
+        class => {
+            let fine = class.saturating_sub(1);
+            let kappas = choice.k.map(|k| kappa(k, fine, 0));
+            track.apply(prediction, &kappas, &mut words[..track.words]);
+            track.transform(&words[..track.words - 1])
+        }
+    };
+    Found {
+        choice,
+        words,
+        local,
+        world: product(goal.above, &local.matrix()),
+    }
+}
+
+/// Components in steps, from the prediction to the target.
+fn wanted(goal: &Goal<'_>, prediction: &[i32; 10]) -> [f64; COMPONENTS] {
+    let (track, t) = (goal.track, &goal.target);
+    let mut out = [0.0; COMPONENTS];
+    let [moves_t, moves_r, moves_s] = track.setup.moves;
+    let (mut word, mut c) = (0, 0);
+    let from = |word: usize| f64::from(prediction[word]) / STEP as f64;
+    if moves_t {
+        let arm = t.rotation * (t.scale * DVec3::from_array(track.pivot));
+        let at = (t.translation + arm).to_array();
+        for k in 0..3 {
+            out[k] = track.along(k, at[k]) - from(k);
+        }
+        (word, c) = (3, 3);
+    }
+    if moves_r {
+        let q = [0, 1, 2, 3].map(|i| prediction[word + i]);
+        let p = DQuat::from_array(rotation::float(q)).normalize();
+        let d = p.inverse() * t.rotation;
+        let d = if d.w < 0.0 { -d } else { d };
+        let y = d.xyz() * (4.0 / (1.0 + d.w));
+        for k in 0..3 {
+            out[c + k] = y[k] / track.rotation[k];
+        }
+        (word, c) = (word + 4, c + 3);
+    }
+    if moves_s {
+        for k in 0..3 {
+            out[c + k] = t.scale[k] / track.scale[k] - from(word + k);
+        }
+    }
+    out
+}
+
+/// Errors of the points at k = 0 (before anything is added), and what steps do to them.
+fn lay_out(goal: &Goal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Room) {
+    let (track, t) = (goal.track, &goal.target);
+    let a = goal.above;
+    let above = DMat3::from_cols_array(&[
+        a[0][0], a[1][0], a[2][0], a[0][1], a[1][1], a[2][1], a[0][2], a[1][2], a[2][2],
+    ]);
+    let turn = DMat3::from_quat(t.rotation);
+    let local = turn * DMat3::from_diagonal(t.scale);
+    let pivot = DVec3::from_array(track.pivot);
+    let whole = above * turn;
+    let [moves_t, moves_r, moves_s] = track.setup.moves;
+    for point in goal.points {
+        let p = DVec3::from_array(point.at);
+        let inside = (local * p + t.translation).to_array();
+        let missed = DVec3::from_array(apply(a, inside)) - DVec3::from_array(point.goal);
+        let part = 1.0 / point.limit;
+        for (error, v) in room.error.iter_mut().zip((missed * part).to_array()) {
+            error.push(v);
+        }
+        let arm = p - pivot;
+        let mut c = 0;
+        let mut put = |moved: DVec3| {
+            for (list, v) in room.step[c].iter_mut().zip((moved * part).to_array()) {
+                list.push(v);
+            }
+            c += 1;
+        };
+        if moves_t {
+            for k in 0..3 {
+                put(above.col(k) * (track.step / fine));
+            }
+        }
+        // A node without moving translation has no pivot.
+        if moves_r {
+            let arm = t.scale * arm;
+            for (k, axis) in DVec3::AXES.into_iter().enumerate() {
+                put(whole * axis.cross(arm) * (track.rotation[k] / fine));
+            }
+        }
+        if moves_s {
+            for k in 0..3 {
+                put(whole.col(k) * (arm[k] * track.scale[k] / fine));
+            }
+        }
+    }
+    for c in 0..track.components() {
+        room.shift(c, -wanted[c] * fine);
+    }
+}
+
+/// Residuals whose largest error is below `limit`, if there are any: those with few bits.
+fn choose(
+    goal: &Goal<'_>,
+    room: &mut Room,
+    x: &[f64; COMPONENTS],
+    n: usize,
+    fine: u8,
+    limit: f64,
+) -> Option<[i32; COMPONENTS]> {
+    let limit = limit * limit;
+    let mut k = [0i32; COMPONENTS];
+    // All zero costs nothing.
+    let zero = room.after(0, 0.0);
+    if fine == 0 && (zero <= limit || goal.points.is_empty()) {
+        return Some(k);
+    }
+    for c in 0..n {
+        k[c] = x[c].round() as i32;
+        room.shift(c, f64::from(k[c]));
+    }
+    let mut now = room.after(0, 0.0);
+    for _ in 0..FLIPS {
+        if now <= limit {
+            break;
+        }
+        let side = |c: usize, k: &[i32; COMPONENTS]| if x[c] >= f64::from(k[c]) { 1 } else { -1 };
+        let best = (0..n)
+            .map(|c| (room.after(c, f64::from(side(c, &k))), c))
+            .fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
+        if !(best.0 < now) {
+            break;
+        }
+        let by = side(best.1, &k);
+        k[best.1] += by;
+        room.shift(best.1, f64::from(by));
+        now = best.0;
+    }
+    if !(now <= limit) && !goal.hidden {
+        return None;
+    }
+    // Tables as they are for these: what is coded later sees a little less.
+    let mut expected = Expected::new(goal.around, goal.track);
+    let buckets: [_; COMPONENTS] = std::array::from_fn(|c| {
+        let slot = usize::from(!(goal.track.setup.moves[0] && c < 3));
+        let bucket = expected.bucket(slot, fine);
+        if c < n {
+            expected.put(kappa(k[c], fine, 0));
+        }
+        bucket
+    });
+    loop {
+        let mut best: Option<(f64, usize, f64)> = None;
+        for c in (0..n).filter(|&c| k[c] != 0) {
+            let lower = k[c] - k[c].signum();
+            let saved = f64::from(buckets[c].cost(k[c])) - f64::from(buckets[c].cost(lower));
+            if saved <= 0.0 {
+                continue;
+            }
+            let after = room.after(c, f64::from(lower - k[c]));
+            if after > limit {
+                continue;
+            }
+            // Bits for each part of the error that is added.
+            let value = saved / (after - now).max(1e-3);
+            if best.is_none_or(|b| value > b.0) {
+                best = Some((value, c, after));
+            }
+        }
+        let Some((_, c, after)) = best else {
+            break;
+        };
+        let by = -k[c].signum();
+        k[c] += by;
+        room.shift(c, f64::from(by));
+        now = after;
+    }
+    Some(k)
+}

@@ -1,0 +1,119 @@
+//! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the frames of a unit.
+
+use crate::Error;
+use crate::frame::part;
+use crate::layout::Layout;
+use crate::open::Reel;
+use crate::order::Order;
+use crate::unit::{Decoded, take};
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::clip::nodes::{Node, Nodes};
+use meshreel_codec::record::Description;
+use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::transform::Transform;
+use meshreel_codec::{Corrupt, take_sized};
+
+/// What follows from the description; none where transforms are kept as they are.
+pub(crate) fn of(description: &Description) -> Result<Option<Nodes>, Corrupt> {
+    if description.tracks.is_empty() {
+        return Ok(None);
+    }
+    let meshes = &description.meshes;
+    let nodes: Vec<Node> = (description.nodes.iter())
+        .map(|node| Node {
+            parent: node.parent,
+            rest: node.rest,
+            moves: node.animated,
+            bounds: node.mesh.and_then(|m| Some(meshes.get(m as usize)?.bounds)),
+        })
+        .collect();
+    Nodes::new(&nodes, &description.tracks).map(Some)
+}
+
+/// Reads the frames of a unit from the start of `bytes`; returns the bytes used.
+pub(crate) fn read(
+    nodes: &Nodes,
+    layout: &Layout,
+    (order, unit): (&Order, usize),
+    bytes: &[u8],
+    decoded: &Decoded<'_>,
+    out: &mut [&mut [u64]],
+) -> Result<usize, Corrupt> {
+    let Order::Layered {
+        schedule, units, ..
+    } = order
+    else {
+        return Err(Corrupt("coded transforms in a file without layers"));
+    };
+    let (coded, used) = take_sized(bytes)?;
+    let count = out.len();
+    let mut states: [&mut [i32]; UNIT_FRAMES] = Default::default();
+    let mut transforms: [&mut [Transform]; UNIT_FRAMES] = Default::default();
+    let places = out.iter_mut().zip(&mut states).zip(&mut transforms);
+    for ((words, state), transforms) in places {
+        // The state lies behind the transforms.
+        let (before, behind) = words.split_at_mut(layout.states.at);
+        let own = &mut before[layout.transforms.at..][..layout.transforms.words()];
+        *transforms = &mut bytemuck::cast_slice_mut(own)[..layout.transforms.len];
+        let own = &mut behind[..layout.states.words()];
+        *state = &mut bytemuck::cast_slice_mut(own)[..layout.states.len];
+    }
+    let found = |frame: u32| Some(part::<i32>(decoded(frame as usize)?, layout.states));
+    let (states, transforms) = (&mut states[..count], &mut transforms[..count]);
+    nodes.decode_unit(*schedule, units[unit], coded, &found, states, transforms)?;
+    let mut rest = bytes;
+    take(&mut rest, used)?;
+    Ok(used)
+}
+
+/// Moving nodes whose transforms are coded as a clip, for tools.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MovingNodes {
+    /// How many there are.
+    pub count: usize,
+    /// How many of them have a translation, a rotation, a scale that moves.
+    pub moves: [usize; 3],
+    /// Bytes of their transforms in all frames, and of what is said of them.
+    pub bytes: u64,
+    /// The smallest tolerance of what they move.
+    pub tolerance: f64,
+}
+
+impl Reel {
+    /// What moving nodes take; none where nothing moves, or transforms are kept as they are. Reads all frames.
+    pub fn moving_nodes(&self) -> Result<Option<MovingNodes>, Error> {
+        let Some(nodes) = &self.layout().nodes else {
+            return Ok(None);
+        };
+        let description = self.description();
+        let mut moved = vec![false; description.nodes.len()];
+        let mut tolerance = f64::INFINITY;
+        for (n, node) in description.nodes.iter().enumerate() {
+            moved[n] = node.animated || node.parent.is_some_and(|p| moved[p as usize]);
+            if moved[n] && node.mesh.is_some() {
+                tolerance = tolerance.min(node.tolerance);
+            }
+        }
+        let mut decompressor = Decompressor::new();
+        let mut bytes = description.tracks.len() as f64;
+        for (unit, &chunk) in self.units().iter().enumerate() {
+            let raw = self.chunk(chunk, &mut decompressor)?;
+            let at = self.unit_frames(unit).len() * self.layout().visibility.len;
+            let (_, used) = take_sized(raw.get(at..).unwrap_or_default())
+                .map_err(|c| Error::corrupt(self.path(), c, format!("chunk {chunk}")))?;
+            let stored = f64::from(self.unit_chunk(unit).size) / raw.len().max(1) as f64;
+            bytes += used as f64 * stored;
+        }
+        let of = |part: usize| nodes.tracks.iter().filter(|t| t.setup.moves[part]).count();
+        Ok(Some(MovingNodes {
+            count: nodes.tracks.len(),
+            moves: [0, 1, 2].map(of),
+            bytes: bytes.ceil() as u64,
+            tolerance: if tolerance.is_finite() {
+                tolerance
+            } else {
+                0.0
+            },
+        }))
+    }
+}

@@ -1,0 +1,313 @@
+//! Moving nodes as a clip (A19): how small, how exact, and the same whichever way a frame is reached.
+
+use glam::{DMat4, DQuat, DVec3};
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_check::verify;
+use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_scene::{
+    Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding, read,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const FRAMES: usize = 71;
+
+fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.reel");
+    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    (std::fs::read(&path).unwrap(), report)
+}
+
+fn opened(bytes: Vec<u8>) -> Reel {
+    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
+}
+
+/// A scene that grows node by node.
+#[derive(Default)]
+struct World(Scene);
+
+impl World {
+    fn add(&mut self, parent: Option<usize>, matrices: Vec<DMat4>, cube: Option<f32>) -> usize {
+        let id = self.0.nodes.len();
+        let times = TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0 / 24.0,
+        };
+        let above = parent.map_or(String::new(), |p| self.0.nodes[p].path.clone());
+        let path = format!("{above}/n{id}");
+        let samples = matrices.into_iter().map(|m| vec![m]).collect();
+        self.0.nodes.push(Node {
+            name: format!("n{id}"),
+            path: path.clone(),
+            parent,
+            kind: if cube.is_some() {
+                NodeKind::PolyMesh
+            } else {
+                NodeKind::Xform
+            },
+            transform: Some(Transform {
+                matrix: Channel::in_memory(times, samples),
+                inherits: None,
+            }),
+            visibility: None,
+            mesh: cube.map(|_| self.0.meshes.len()),
+            instance_of: None,
+            samples: 1,
+            user_properties: Vec::new(),
+        });
+        if let Some(size) = cube {
+            self.0.meshes.push(block(path, size, id));
+        }
+        id
+    }
+
+    fn hide(&mut self, node: usize, hidden: impl Fn(usize) -> bool) {
+        let times = TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0 / 24.0,
+        };
+        let samples = (0..FRAMES)
+            .map(|f| vec![if hidden(f) { 0 } else { -1 }])
+            .collect();
+        self.0.nodes[node].visibility = Some(Channel::in_memory(times, samples));
+    }
+}
+
+/// A box that is far from its origin.
+fn block(path: String, size: f32, id: usize) -> Mesh {
+    let at = id as f32;
+    let points = (0..8)
+        .map(|i| {
+            [0, 1, 2].map(|k| {
+                at + if i >> k & 1 == 1 {
+                    size
+                } else {
+                    -size * (1 + k) as f32
+                }
+            })
+        })
+        .collect();
+    let faces = [
+        [0, 2, 3, 1],
+        [4, 5, 7, 6],
+        [0, 1, 5, 4],
+        [2, 6, 7, 3],
+        [0, 4, 6, 2],
+        [1, 3, 7, 5],
+    ];
+    Mesh {
+        path,
+        topology: Topology::Constant,
+        positions: Channel::constant(points),
+        face_counts: Channel::constant(vec![4; 6]),
+        face_indices: Channel::constant(faces.as_flattened().to_vec()),
+        winding: Winding::CounterClockwise,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: Vec::new(),
+        other_attributes: Vec::new(),
+        is_subd: false,
+        skin: None,
+    }
+}
+
+/// What falls, turns and comes to rest; `seed` makes it differ.
+fn fall(seed: usize) -> Vec<DMat4> {
+    let s = seed as f64;
+    (0..FRAMES)
+        .map(|f| {
+            let t = (f as f64 - 10.0 - s % 7.0).clamp(0.0, 30.0) / 24.0;
+            let axis = DVec3::new((s * 1.7).sin(), (s * 2.3).cos(), 0.3).normalize();
+            let at = DVec3::new(s, 3.0 * t, -4.9 * t * t + 0.2 * (9.0 * t).sin());
+            DMat4::from_rotation_translation(DQuat::from_axis_angle(axis, (2.0 + s % 3.0) * t), at)
+        })
+        .collect()
+}
+
+/// Everything that transforms can do to a node.
+fn zoo() -> Scene {
+    let mut world = World::default();
+    for seed in 0..12 {
+        let id = world.add(None, fall(seed), Some(0.5 + seed as f32 * 0.1));
+        if seed % 4 == 1 {
+            world.hide(id, |f| (20..35).contains(&f) || f > 60);
+        }
+    }
+    // A tree: one that moves, with children that move, stand still, and are above others.
+    let trunk = world.add(None, fall(3), Some(2.0));
+    let branch = world.add(Some(trunk), fall(5), None);
+    world.add(
+        Some(branch),
+        vec![DMat4::from_translation(DVec3::X * 3.0)],
+        Some(0.3),
+    );
+    world.add(Some(branch), vec![DMat4::from_rotation_z(1.0)], Some(0.2));
+    let twig = world.add(Some(branch), fall(8), Some(0.4));
+    world.add(Some(twig), fall(2), Some(0.1));
+    // Stretched above what turns.
+    let stretch = DMat4::from_scale(DVec3::new(1.0, 3.0, 0.5));
+    let wide = world.add(
+        None,
+        fall(4).iter().map(|m| *m * stretch).collect(),
+        Some(1.0),
+    );
+    world.add(Some(wide), vec![DMat4::from_rotation_y(0.4)], Some(0.5));
+    // Spins, and turns over; grows from nothing and goes; is mirrored.
+    let spin = |f: usize| DMat4::from_rotation_x(2.9 * f as f64);
+    world.add(None, (0..FRAMES).map(spin).collect(), Some(1.0));
+    let size = |f: usize| {
+        if (5..50).contains(&f) {
+            (f as f64 * 0.1).sin().abs() + 0.2
+        } else {
+            0.0
+        }
+    };
+    world.add(
+        None,
+        (0..FRAMES)
+            .map(|f| DMat4::from_scale(DVec3::splat(size(f))))
+            .collect(),
+        Some(1.0),
+    );
+    let flip = DMat4::from_scale(DVec3::new(-1.0, 1.0, 2.0));
+    world.add(None, fall(6).iter().map(|m| *m * flip).collect(), Some(1.0));
+    // Only slides; only jumps.
+    let slide = |f: usize| DMat4::from_translation(DVec3::new(0.1 * f as f64, 0.0, 0.0));
+    world.add(None, (0..FRAMES).map(slide).collect(), Some(1.0));
+    let jump = |f: usize| DMat4::from_translation(DVec3::Y * if f == 33 { 1e5 } else { 0.0 });
+    world.add(None, (0..FRAMES).map(jump).collect(), Some(1.0));
+    world.0
+}
+
+fn options(preset: Preset, tolerance: Tolerance) -> Options {
+    Options {
+        preset,
+        tolerance,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn transforms_of_all_kinds_keep_the_promise() {
+    let scene = zoo();
+    for tolerance in [
+        Tolerance::Absolute(0.01),
+        Tolerance::Absolute(1e-4),
+        Tolerance::Relative(1e-4),
+    ] {
+        for preset in [Preset::Small, Preset::Fast] {
+            let (bytes, report) = compiled(&scene, &options(preset, tolerance));
+            let reel = opened(bytes);
+            assert!(!reel.description().tracks.is_empty(), "they are coded");
+            let found = verify(&scene, &reel, &|_, _| ()).unwrap();
+            assert!(found.ok, "{tolerance:?} {preset:?}: {:#?}", found.failures);
+            let nodes = report
+                .clips
+                .iter()
+                .find(|clip| clip.name == "nodes")
+                .unwrap();
+            assert_eq!(nodes.samples, FRAMES);
+            let seen = reel.moving_nodes().unwrap().unwrap();
+            assert_eq!(seen.count, nodes.joints);
+        }
+    }
+}
+
+#[test]
+fn what_is_scaled_to_nothing_is_exactly_nothing() {
+    let (bytes, _) = compiled(&zoo(), &options(Preset::Small, Tolerance::Absolute(0.01)));
+    let reel = opened(bytes);
+    let nodes = &reel.description().nodes;
+    let node = nodes.iter().position(|n| n.path.ends_with("/n21")).unwrap();
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    for frame in 0..FRAMES {
+        decoder.decode(frame).unwrap();
+        let there = (5..50).contains(&frame);
+        assert_eq!(decoder.transform(node).scale != [0.0; 3], there, "{frame}");
+    }
+}
+
+#[test]
+fn any_order_gives_the_same_transforms() {
+    let (bytes, _) = compiled(&zoo(), &options(Preset::Small, Tolerance::Absolute(0.01)));
+    let reel = opened(bytes);
+    let count = reel.description().nodes.len();
+    let shown = |decoder: &FrameDecoder| -> Vec<u32> {
+        let of = |n: usize| {
+            let t = decoder.transform(n);
+            t.rotation.into_iter().chain(t.translation).chain(t.scale)
+        };
+        (0..count).flat_map(of).map(f32::to_bits).collect()
+    };
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    let mut forward = Vec::new();
+    for frame in 0..FRAMES {
+        decoder.decode(frame).unwrap();
+        forward.push(shown(&decoder));
+    }
+    for step in [FRAMES - 1, 7, 31, 53] {
+        for i in 0..FRAMES {
+            let frame = i * step % FRAMES;
+            decoder.decode(frame).unwrap();
+            assert_eq!(shown(&decoder), forward[frame], "{step}: {frame}");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads() {
+    let of = |jobs: usize| {
+        let options = Options {
+            jobs,
+            ..options(Preset::Small, Tolerance::Absolute(0.01))
+        };
+        compiled(&zoo(), &options).0
+    };
+    assert!(of(1) == of(3));
+}
+
+#[test]
+fn classic_files_keep_transforms_as_they_are() {
+    let (bytes, report) = compiled(&zoo(), &options(Preset::Classic, Tolerance::Absolute(0.01)));
+    let reel = opened(bytes);
+    assert!(reel.description().tracks.is_empty() && report.clips.is_empty());
+    assert_eq!(reel.moving_nodes().unwrap(), None);
+    assert!(verify(&zoo(), &reel, &|_, _| ()).unwrap().ok);
+}
+
+#[test]
+fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
+    let corpus = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
+    let file = corpus.map(|c| c.join("alembic/gen/b_wall_fracture_xform.abc"));
+    let Some(file) = file.filter(|f| f.exists()) else {
+        println!("skipped: no corpus");
+        return;
+    };
+    let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
+    // The diagonal of the whole scene is 42.63; a ten-thousandth of it.
+    let (bytes, report) = compiled(
+        &scene,
+        &options(Preset::Small, Tolerance::Absolute(0.004_26)),
+    );
+    let reel = opened(bytes);
+    let bounds = reel.reader().header().bounds;
+    let side = |k: usize| f64::from(bounds[k + 3] - bounds[k]);
+    let diagonal = (0..3).map(|k| side(k).powi(2)).sum::<f64>().sqrt();
+    assert!((diagonal * 1e-4 - 0.004_26).abs() < 1e-4, "{diagonal}");
+    let nodes = report
+        .clips
+        .iter()
+        .find(|clip| clip.name == "nodes")
+        .unwrap();
+    let ratio = (40 * nodes.joints * nodes.samples) as f64 / nodes.bytes as f64;
+    println!(
+        "{} nodes, {} frames: {} bytes, {ratio:.2}:1",
+        nodes.joints, nodes.samples, nodes.bytes
+    );
+    assert!(nodes.joints > 300 && ratio >= 8.0, "{ratio}");
+    let found = verify(&scene, &reel, &|_, _| ()).unwrap();
+    assert!(found.ok, "{:#?}", found.failures);
+}
