@@ -7,11 +7,12 @@
 //! ```
 //!
 //! One file per part: [`rotation`] integers that turn, [`step`] how finely each joint is kept, [`schedule`] the order of samples, [`entropy`]
-//! symbols, [`side`] the header, [`stored`] the stream, [`resident`] the form that stays in memory. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
+//! symbols, [`side`] the header, [`stored`] the stream, [`resident`] the form that stays in memory, [`layer`] parts of a clip that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic operations:
 //! the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice decodes.
 
 pub mod curve;
 pub mod entropy;
+pub mod layer;
 pub mod nodes;
 pub mod record;
 pub mod resident;
@@ -245,9 +246,57 @@ pub struct Header {
     pub sources: Vec<[Source; SOURCES]>,
     /// Per component: what its means start from, 0 … 31.
     pub starts: Vec<u8>,
+    /// Layers, tiers, and keys beyond the regular ones; nothing of it in most clips.
+    pub split: Split,
+}
+
+/// How a clip is divided, beyond segments.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Split {
+    /// Layer of each joint, at most that of its children, below [`layer::MAX_LAYERS`]; empty: all joints are of one. Steps of a joint are then those
+    /// that it has where all joints of other layers stand in the rest pose, so that a layer can be taken out.
+    pub layers: Vec<u8>,
+    /// Tiers after the first, below [`schedule::MAX_TIERS`].
+    pub tiers: u8,
+    /// Samples that are keys though they are no regular ones, rising, between the first sample and the last.
+    pub keys: Vec<u32>,
 }
 
 impl Header {
+    /// The header of a layer alone: all other joints stand in the rest pose. `split.layers` must have one number per joint.
+    pub fn of_layer(&self, layer: u8) -> Header {
+        let own = |j: usize| self.split.layers.get(j) == Some(&layer);
+        let mut header = Header {
+            split: Split {
+                layers: Vec::new(),
+                ..self.split.clone()
+            },
+            ..self.clone()
+        };
+        let kept = layer::components(self, layer);
+        for j in (0..self.rotations.len()).filter(|&j| !own(j)) {
+            header.rotations[j] = Rotation::Default;
+            header.translations[j] = Vector::Default;
+            header.scales[j] = Vector::Default;
+        }
+        // A source outside of the layer is none: where there may be one, the layer cannot be taken out.
+        let moved = |s: &Source| Source {
+            component: kept.binary_search(&(s.component as usize)).unwrap_or(0) as u32,
+            weight: s.weight,
+        };
+        header.sources = (kept.iter().filter_map(|&c| self.sources.get(c)))
+            .map(|sources| sources.each_ref().map(moved))
+            .collect();
+        header.starts = (kept.iter().filter_map(|&c| self.starts.get(c).copied())).collect();
+        header
+    }
+
+    /// Components of joint `j`: translation, rotation, scale.
+    pub fn components_of(&self, j: usize) -> usize {
+        let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
+        vector(&self.translations[j]) + self.rotations[j].components() + vector(&self.scales[j])
+    }
+
     /// Components per sample.
     pub fn components(&self) -> usize {
         let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };

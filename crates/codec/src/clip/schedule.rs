@@ -1,7 +1,7 @@
 //! In which order the samples of a segment are coded, and from which others each is predicted. Pure arithmetic.
 //!
 //! ```text
-//! keys      samples 0, S, 2S, … and the last one; coded first, one after the other, in a part of their own
+//! keys      samples 0, S, 2S, …, the last one, and those that the header lists; coded first, one after the other, in a part of their own
 //! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in the order of time
 //! ```
 //!
@@ -12,6 +12,14 @@
 pub const TAPS: usize = 4;
 /// Largest log2 of a segment's intervals. Part of the format.
 pub const MAX_LOG: u32 = 7;
+/// Most tiers of a clip. Part of the format.
+pub const MAX_TIERS: u32 = 8;
+
+/// The tier of a level where `more` tiers follow the first: the finest level is in the last one, each coarser one in the tier before, and what is left with the
+/// keys in the first.
+pub fn tier(level: u32, more: u8) -> u32 {
+    u32::from(more).saturating_sub(level)
+}
 
 /// What a sample is predicted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

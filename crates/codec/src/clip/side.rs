@@ -4,14 +4,17 @@
 //! parts of quaternions and axes 21 bits each in two's complement.
 //!
 //! ```text
-//! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1) · 1 if joints differ in fineness, then per joint 6 (plus 32)
+//! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
+//!             log 7: it is divided, and there follow log 3 (minus 1) · tiers after the first 3 · layers 1, then 4 per joint · keys: their number and the
+//!             distance of each to the one before (the first: to sample 0), as numbers of bits 5 (minus 1), then so many
+//! 1 if joints differ in fineness, then per joint 6 (plus 32)
 //! per joint   rotation kind (0 default, 1 constant, 2 hinge, 3 two axes, 4 free), then largest 2 and 3 × 21, axes 2 × 21 each
 //!             translation kind (0 default, 1 constant, 2 animated), then 3 × 32; scale likewise
 //! per component   start 5, in the context of nothing else
 //!                 sources: for each of up to two a bit that it is there, how many components before this one, weight 7
 //! ```
 
-use super::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Vector};
+use super::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Split, Vector};
 use crate::Corrupt;
 use crate::soft::range::{Bits, Chance, Decoder, Encoder};
 
@@ -46,7 +49,12 @@ impl Contexts {
 struct Side<B> {
     bits: B,
     contexts: Contexts,
+    /// Keys that there can be.
+    most_keys: usize,
 }
+
+/// What stands in the place of `log` in a clip that is divided.
+const DIVIDED: u32 = 7;
 
 /// A number below 2^count by a tree of adaptive bits, highest first.
 fn tree<B: Bits<Context = Chance>>(
@@ -174,6 +182,40 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
     }
 
+    /// A number with its number of bits before it.
+    fn sized(&mut self, value: u32) -> u32 {
+        let count = self.bits.plain(5, 31 - (value | 1).leading_zeros()) + 1;
+        self.bits.plain(count, value)
+    }
+
+    fn split(&mut self, joints: usize, samples: u32, given: &Split) -> Result<Split, Corrupt> {
+        let mut split = Split {
+            tiers: self.bits.plain(3, u32::from(given.tiers)) as u8,
+            ..Split::default()
+        };
+        if self.bits.plain(1, u32::from(!given.layers.is_empty())) != 0 {
+            for j in 0..joints {
+                let layer = given.layers.get(j).copied().unwrap_or(0);
+                split.layers.push(self.bits.plain(4, u32::from(layer)) as u8);
+            }
+        }
+        let count = self.sized(given.keys.len() as u32) as usize;
+        if count > self.most_keys {
+            return Err(Corrupt("more keys than there are bytes for"));
+        }
+        let mut last = 0;
+        for i in 0..count {
+            let gap = given.keys.get(i).map_or(0, |key| key - last);
+            let key = self.sized(gap).checked_add(last);
+            match key {
+                Some(key) if key > last && key < samples - 1 => split.keys.push(key),
+                _ => return Err(Corrupt("keys of a clip out of order")),
+            }
+            last = key.unwrap_or(last);
+        }
+        Ok(split)
+    }
+
     fn header(&mut self, joints: usize, given: &Header) -> Result<Header, Corrupt> {
         let mut h = Header {
             samples: self.bits.plain(32, given.samples),
@@ -181,19 +223,31 @@ impl<B: Bits<Context = Chance>> Side<B> {
             start: f64::from_bits(self.u64(given.start.to_bits())),
             base: f32::from_bits(self.bits.plain(32, given.base.to_bits())),
             spread: self.bits.plain(4, u32::from(given.spread)) as u8,
-            log: self.bits.plain(3, u32::from(given.log.wrapping_sub(1)) & 7) as u8 + 1,
+            log: 1,
             fine: Vec::new(),
             rotations: Vec::with_capacity(joints),
             translations: Vec::with_capacity(joints),
             scales: Vec::with_capacity(joints),
             sources: Vec::new(),
             starts: Vec::new(),
+            split: Split::default(),
         };
+        let log = u32::from(given.log.wrapping_sub(1)) & 7;
+        let divided = given.split != Split::default();
+        let mut code = self.bits.plain(3, if divided { DIVIDED } else { log });
+        let divided = code == DIVIDED;
+        if divided {
+            code = self.bits.plain(3, log);
+        }
+        h.log = code as u8 + 1;
         if h.samples == 0 || !(h.fps > 0.0 && h.fps.is_finite() && h.start.is_finite()) {
             return Err(Corrupt("a clip without samples or without a rate"));
         }
         if !(h.base > 1e-18 && h.base < 1e18) || u32::from(h.log) > super::schedule::MAX_LOG {
             return Err(Corrupt("steps or segments of a clip out of range"));
+        }
+        if divided {
+            h.split = self.split(joints, h.samples, &given.split)?;
         }
         if self.bits.plain(1, u32::from(!given.fine.is_empty())) != 0 {
             for j in 0..joints {
@@ -237,6 +291,7 @@ pub fn encode(header: &Header, out: &mut Vec<u8>) {
     let mut side = Side {
         bits: Encoder::new(out),
         contexts: Contexts::new(),
+        most_keys: usize::MAX,
     };
     let written = side.header(header.rotations.len(), header);
     debug_assert_eq!(written.as_ref(), Ok(header));
@@ -261,10 +316,13 @@ pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
         scales: Vec::new(),
         sources: Vec::new(),
         starts: Vec::new(),
+        split: Split::default(),
     };
     let mut side = Side {
         bits: Decoder::new(bytes),
         contexts: Contexts::new(),
+        // Each takes at least six bits of even chance.
+        most_keys: 2 * bytes.len(),
     };
     let header = side.header(joints, &nothing)?;
     side.bits.finish()?;

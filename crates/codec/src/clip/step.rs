@@ -9,6 +9,8 @@
 //! step = base · 2^(−fine/2) / (lever^(1−η) · reach^η)          η in 16ths
 //! ```
 //!
+//! Where joints are of several layers, those of each are worked out with all others in the rest pose.
+//!
 //! All of it is f64 with square roots, no other function, in the order written: the same bits everywhere.
 //!
 //! Credit: the shrinking of error margins towards the root is that of J. Jung, *Compressing skeletal animation data*, Riot Games, 2015,
@@ -91,6 +93,24 @@ fn half_octaves(n: i8) -> f64 {
 
 /// Steps of all joints. The header fits the skeleton.
 pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
+    let layers = &header.split.layers;
+    let Some(&last) = layers.iter().max() else {
+        return steps_of_one(skeleton, header);
+    };
+    let mut steps = steps_of_one(skeleton, &header.of_layer(0));
+    for layer in 1..=last {
+        let own = steps_of_one(skeleton, &header.of_layer(layer));
+        for ((to, from), of) in steps.iter_mut().zip(own).zip(layers) {
+            if *of == layer {
+                *to = from;
+            }
+        }
+    }
+    steps
+}
+
+/// The same where there are no layers.
+fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     let n = skeleton.parents.len();
     let origin = |j: usize| match header.translations[j] {
         Vector::Default | Vector::Animated => skeleton.rest[j].translation.map(f64::from),

@@ -3,7 +3,9 @@
 //!
 //! ```text
 //! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
-//! keys, segment    residuals of samples, one `entropy` stream each: shift (0 … 5, as a residual of σ = 1/16), then k of each component
+//! keys, segment    residuals of samples, one `entropy` stream each: shift (0 … 5, as a residual of σ = 1/16), then k of each component;
+//!                  shift −1: a stripped sample, which is its prediction; all k are 0, and nothing learns from them
+//! tier             of a divided clip, but for the first, which is the above with the levels of its own: per segment a varint size · segments
 //! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, as far as they are animated
 //! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, cut at ±2²⁸
 //! vector           word += κ per axis                                  word in 2⁻⁵ steps, relative to the rest pose
@@ -14,7 +16,7 @@
 //! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their differences to the left one), rounded down,
 //! of a free rotation that of quaternions. The first key is predicted from the rest pose (angles 0), every other from the key before.
 //!
-//! A segment needs the keys at both its ends and nothing else. Keys are few; a reader decodes all of them when it opens the clip.
+//! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
 
 use super::entropy::{Activity, Bucket, Decoder, Encoder, Means};
 use super::rotation::{self, Quaternion};
@@ -27,8 +29,12 @@ use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
 pub const MAX_KEY_WORDS: usize = 1 << 26;
+/// Most regular keys of a clip that has others, too.
+pub const MAX_LISTED_KEYS: u32 = 1 << 18;
 /// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
-pub const MAX_SHIFT: u8 = 5;
+pub const MAX_SHIFT: i8 = 5;
+/// The shift of a sample that has no residuals.
+pub const STRIPPED: i8 = -1;
 /// Level of keys in `entropy`.
 pub const KEY_LEVEL: usize = 7;
 /// κ of one step.
@@ -90,6 +96,23 @@ pub struct Plan {
     rest: Vec<i32>,
     /// Per joint: transform of what is not animated.
     still: Vec<Transform>,
+    /// Sample numbers of all keys, where they are not regular.
+    keys: Vec<u32>,
+}
+
+/// Regular keys and others; empty where there are no others.
+fn all_keys(header: &Header) -> Vec<u32> {
+    let more = &header.split.keys;
+    if more.is_empty() {
+        return Vec::new();
+    }
+    let log = u32::from(header.log);
+    let count = schedule::keys(header.samples, log);
+    let regular = (0..count).map(|i| schedule::key(header.samples, log, i));
+    let mut keys: Vec<u32> = regular.chain(more.iter().copied()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 fn narrow(v: f64) -> f32 {
@@ -103,6 +126,10 @@ impl Plan {
         if header.rotations.len() != joints {
             return Err(Corrupt("wrong number of joints"));
         }
+        let regular = schedule::keys(header.samples, u32::from(header.log));
+        if !header.split.keys.is_empty() && regular > MAX_LISTED_KEYS {
+            return Err(Corrupt("a clip with more keys than a reader lists"));
+        }
         let steps = steps(skeleton, &header);
         let mut plan = Plan {
             groups: Vec::new(),
@@ -111,6 +138,7 @@ impl Plan {
             rest: Vec::new(),
             still: Vec::with_capacity(joints),
             steps,
+            keys: all_keys(&header),
             header,
         };
         let mut ranges: Vec<(usize, usize)> = Vec::with_capacity(joints);
@@ -203,12 +231,40 @@ impl Plan {
 
     /// Number of keys.
     pub fn keys(&self) -> usize {
+        if !self.keys.is_empty() {
+            return self.keys.len();
+        }
         schedule::keys(self.header.samples, u32::from(self.header.log)) as usize
     }
 
     /// Sample number of a key.
     pub fn key(&self, i: usize) -> usize {
+        if let Some(key) = self.keys.get(i) {
+            return *key as usize;
+        }
         schedule::key(self.header.samples, u32::from(self.header.log), i as u32) as usize
+    }
+
+    /// The key that a sample is, or else the segment that it is in and its number there.
+    pub fn place(&self, sample: usize) -> Result<usize, (usize, usize)> {
+        if !self.keys.is_empty() {
+            return match self.keys.binary_search(&(sample as u32)) {
+                Ok(key) => Ok(key),
+                Err(after) => Err((after - 1, sample - self.key(after - 1))),
+            };
+        }
+        let log = self.header.log;
+        let segment = sample >> log;
+        match sample - (segment << log) {
+            0 => Ok(segment),
+            _ if sample + 1 == self.header.samples as usize => Ok(segment + 1),
+            more => Err((segment, more)),
+        }
+    }
+
+    /// Number of tiers, at least 1.
+    pub fn tiers(&self) -> usize {
+        usize::from(self.header.split.tiers) + 1
     }
 
     /// The samples between key `segment` and the next, in order; numbered from that key.
@@ -253,7 +309,7 @@ impl Plan {
 
 /// κ of residual `k`.
 #[inline]
-pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
+pub fn kappa(k: i32, shift: i8, cross: i64) -> i64 {
     (i64::from(k) * (STEP >> shift) + cross).clamp(-MAX_KAPPA, MAX_KAPPA)
 }
 
@@ -383,8 +439,8 @@ impl Plan {
 /// Residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Residuals {
-    /// Steps are 2^shift times as fine.
-    pub shift: u8,
+    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample is its prediction.
+    pub shift: i8,
     /// One per component, |k| < 2²⁸.
     pub k: Vec<i32>,
 }
@@ -392,18 +448,39 @@ pub struct Residuals {
 /// σ of shifts.
 const SHIFT_SIGMA: u32 = 16;
 
-/// Writes a clip. `keys`: residuals of all keys; `segments`: of the samples between, in the order of [`Plan::steps_of`].
+/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order of [`Plan::steps_of`].
 pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+    encode_head(plan, out);
+    encode_keys(plan, keys, out);
+    encode_tier(plan, 0, segments, out);
+}
+
+/// Appends the header with its size: how the first tier begins.
+pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     side::encode(&plan.header, &mut bytes);
     put_sized(&bytes, out);
-    bytes.clear();
-    encode_keys(plan, keys, &mut bytes);
+}
+
+/// Appends the keys with their size: what follows the header.
+pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
+    let mut walk = Walk::new(plan);
+    let mut encoder = Encoder::default();
+    let calm = vec![CALM; plan.components];
+    for key in keys {
+        walk.put(KEY_LEVEL, [&calm, &calm], key, Some(&mut encoder));
+    }
+    let mut bytes = Vec::new();
+    encoder.finish(&mut bytes);
     put_sized(&bytes, out);
+}
+
+/// Appends a tier: sizes of the segments, and segments.
+pub fn encode_tier(plan: &Plan, tier: u32, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     let mut all = Vec::new();
     for (s, samples) in segments.iter().enumerate() {
         let start = all.len();
-        encode_segment(plan, s, samples, &mut all);
+        encode_segment(plan, s, tier, samples, &mut all);
         put_varint((all.len() - start) as u32, out);
     }
     out.extend_from_slice(&all);
@@ -427,52 +504,96 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Learns from a sample and, with an encoder, writes it.
     fn put(
         &mut self,
         level: usize,
         around: [&[u8]; 2],
         residuals: &Residuals,
-        encoder: &mut Encoder,
+        mut encoder: Option<&mut Encoder>,
     ) {
-        encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
+        if let Some(encoder) = &mut encoder {
+            encoder.put(Bucket::fixed(SHIFT_SIGMA), i32::from(residuals.shift));
+        }
         self.activity.start(self.plan.components);
+        if residuals.shift == STRIPPED {
+            return;
+        }
         for group in &self.plan.groups {
             self.activity.group(group.parent);
             for c in group.component..group.component + group.components {
-                let bucket = self
-                    .plan
-                    .bucket(&self.activity, &self.means, c, level, group, around);
                 let k = residuals.k[c];
-                encoder.put(bucket, k);
+                if let Some(encoder) = &mut encoder {
+                    let bucket =
+                        self.plan
+                            .bucket(&self.activity, &self.means, c, level, group, around);
+                    encoder.put(bucket, k);
+                }
                 self.activity.put(&self.means, c, level, k);
                 self.means.learn(c, level, k);
             }
         }
     }
+
+    /// Reads a sample's residuals.
+    fn take(
+        &mut self,
+        level: usize,
+        around: [&[u8]; 2],
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Residuals, Corrupt> {
+        let shift = take_shift(decoder)?;
+        let mut k = vec![0; self.plan.components];
+        self.activity.start(self.plan.components);
+        if shift == STRIPPED {
+            return Ok(Residuals { shift, k });
+        }
+        for group in &self.plan.groups {
+            self.activity.group(group.parent);
+            for c in group.component..group.component + group.components {
+                let bucket =
+                    self.plan
+                        .bucket(&self.activity, &self.means, c, level, group, around);
+                k[c] = decoder.take(bucket);
+                self.activity.put(&self.means, c, level, k[c]);
+                self.means.learn(c, level, k[c]);
+            }
+        }
+        Ok(Residuals { shift, k })
+    }
 }
 
-fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
-    let mut walk = Walk::new(plan);
-    let mut encoder = Encoder::default();
-    let calm = vec![CALM; plan.components];
-    for key in keys {
-        walk.put(KEY_LEVEL, [&calm, &calm], key, &mut encoder);
+fn take_shift(decoder: &mut Decoder<'_>) -> Result<i8, Corrupt> {
+    match i8::try_from(decoder.take(Bucket::fixed(SHIFT_SIGMA))) {
+        Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
+        _ => Err(Corrupt("steps of a sample out of range")),
     }
-    encoder.finish(out);
 }
 
 /// Ratio 1: of what is not known.
 pub const CALM: u8 = 64;
 
-fn encode_segment(plan: &Plan, segment: usize, samples: &[Residuals], out: &mut Vec<u8>) {
+fn encode_segment(
+    plan: &Plan,
+    segment: usize,
+    tier: u32,
+    samples: &[Residuals],
+    out: &mut Vec<u8>,
+) {
     let mut walk = Walk::new(plan);
     let mut encoder = Encoder::default();
     let n = plan.components;
+    let more = plan.header.split.tiers;
     let length = plan.key(segment + 1) - plan.key(segment);
     let mut ratios = vec![CALM; (length + 1) * n];
     for (step, residuals) in plan.steps_of(segment).zip(samples) {
+        let own = schedule::tier(step.level, more);
+        if own > tier {
+            break;
+        }
         let [left, right] = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
-        walk.put(step.level as usize, [left, right], residuals, &mut encoder);
+        let encoder = (own == tier).then_some(&mut encoder);
+        walk.put(step.level as usize, [left, right], residuals, encoder);
         ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
     }
     encoder.finish(out);
@@ -485,9 +606,9 @@ pub struct Stored {
     pub plan: Plan,
     /// Words of all keys.
     keys: Vec<i32>,
+    /// Sizes and segments.
     segments: Vec<u8>,
-    /// Ends of the segments.
-    ends: Vec<usize>,
+    ends: Ends,
     /// Bytes of header, keys and sizes.
     pub head_bytes: usize,
 }
@@ -504,80 +625,78 @@ pub struct Scratch {
     kappa: Vec<i64>,
 }
 
+/// Where the segments of a tier lie: their ends, after their sizes.
+#[derive(Clone, Debug, Default)]
+pub struct Ends(Vec<usize>);
+
+impl Ends {
+    /// Reads the sizes of `segments` segments; `bytes` are those of a tier from its start on, all of them.
+    pub fn read(segments: usize, bytes: &[u8]) -> Result<Ends, Corrupt> {
+        let mut cursor = Cursor::new(bytes);
+        // A size takes a byte.
+        if segments > cursor.left() {
+            return Err(Corrupt("sizes of a clip's segments end early"));
+        }
+        let mut ends = Vec::with_capacity(segments + 1);
+        let mut end = 0usize;
+        ends.push(0);
+        for _ in 0..segments {
+            end += cursor.varint()? as usize;
+            ends.push(end);
+        }
+        if cursor.left() != end {
+            return Err(Corrupt("sizes of a clip's segments do not sum up"));
+        }
+        let start = cursor.used();
+        ends.iter_mut().for_each(|end| *end += start);
+        Ok(Ends(ends))
+    }
+
+    /// The bytes of segment `s` among those of the tier.
+    pub fn of<'a>(&self, s: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        bytes.get(*self.0.get(s)?..*self.0.get(s + 1)?)
+    }
+
+    /// Bytes before the first segment.
+    fn head(&self) -> usize {
+        self.0.first().copied().unwrap_or(0)
+    }
+}
+
 impl Stored {
     /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
     pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<Stored, Corrupt> {
+        let (plan, size) = Stored::head(skeleton, bytes)?;
+        // The size of a segment takes a byte.
+        if plan.segments() > bytes.len() {
+            return Err(Corrupt("sizes of a clip's segments end early"));
+        }
+        let mut stored = Stored {
+            keys: vec![0; plan.keys() * plan.words],
+            segments: Vec::new(),
+            ends: Ends::default(),
+            plan,
+            head_bytes: size,
+        };
+        let body = &bytes[size..];
+        let size = decode_keys(&stored.plan, body, &mut stored.keys)?;
+        stored.segments = body[size..].to_vec();
+        stored.ends = Ends::read(stored.plan.segments(), &stored.segments)?;
+        stored.head_bytes += size + stored.ends.head();
+        Ok(stored)
+    }
+
+    /// Reads the header alone: what follows from it, and how many bytes it took.
+    pub fn head(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<(Plan, usize), Corrupt> {
         skeleton.check()?;
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()? as usize;
         let header = side::decode(cursor.take(size)?, skeleton.parents.len())?;
         let plan = Plan::new(skeleton, header)?;
-        let size = cursor.varint()? as usize;
-        let key_bytes = cursor.take(size)?;
-        let segments = plan.segments();
-        // A size takes a byte.
-        if segments > cursor.left() {
-            return Err(Corrupt("sizes of a clip's segments end early"));
-        }
         if plan.keys().saturating_mul(plan.words) > MAX_KEY_WORDS {
             return Err(Corrupt("a clip with more keys than a reader takes"));
         }
-        let mut ends = Vec::with_capacity(segments);
-        let mut end = 0usize;
-        for _ in 0..segments {
-            end += cursor.varint()? as usize;
-            ends.push(end);
-        }
-        let head_bytes = cursor.used();
-        if cursor.left() != end {
-            return Err(Corrupt("sizes of a clip's segments do not sum up"));
-        }
-        let mut stored = Stored {
-            keys: Vec::new(),
-            segments: cursor.take(end)?.to_vec(),
-            ends,
-            plan,
-            head_bytes,
-        };
-        stored.decode_keys(key_bytes)?;
-        Ok(stored)
-    }
-
-    fn decode_keys(&mut self, bytes: &[u8]) -> Result<(), Corrupt> {
-        let plan = &self.plan;
-        let n = plan.words;
-        let mut keys = vec![0; plan.keys() * n];
-        let mut scratch = Scratch::default();
-        scratch.start(plan, 0);
-        let mut decoder = Decoder::new(bytes);
-        let mut last = plan.rest.clone();
-        let taps = Taps {
-            at: [0; 4],
-            weight: [1 << 16, 0, 0, 0],
-            count: 1,
-        };
-        for i in 0..plan.keys() {
-            let key = &mut keys[i * n..(i + 1) * n];
-            let calm = std::mem::take(&mut scratch.calm);
-            let done = sample(
-                plan,
-                &mut decoder,
-                &mut scratch.means,
-                &mut scratch.activity,
-                &mut scratch.kappa,
-                KEY_LEVEL,
-                [&calm, &calm],
-                &last,
-                &taps,
-                key,
-            );
-            scratch.calm = calm;
-            done?;
-            last.copy_from_slice(key);
-        }
-        decoder.finish()?;
-        self.keys = keys;
-        Ok(())
+        Ok((plan, cursor.used()))
     }
 
     /// Words of key `i`.
@@ -585,32 +704,106 @@ impl Stored {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 
-    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included.
+    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several tiers this is the first.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
-        let plan = &self.plan;
-        let Some(&end) = self.ends.get(s) else {
-            return Err(Corrupt("no such segment"));
-        };
-        let start = if s == 0 { 0 } else { self.ends[s - 1] };
-        let bytes = self
-            .segments
-            .get(start..end)
-            .ok_or(Corrupt("no such segment"))?;
-        let length = plan.key(s + 1) - plan.key(s);
-        scratch.start(plan, length);
-        let (w, n) = (plan.words, plan.components);
-        scratch.words[..w].copy_from_slice(self.key_words(s));
-        scratch.words[length * w..].copy_from_slice(self.key_words(s + 1));
-        let mut decoder = Decoder::new(bytes);
-        // Lent to the loop, so that it can borrow the rest.
-        let mut fresh = std::mem::take(&mut scratch.fresh);
-        let mut result = Ok(());
-        for step in plan.steps_of(s) {
-            let around =
-                [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
-            result = sample(
+        let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("no such segment"))?;
+        decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
+    }
+
+    /// The bytes of segment `s` in the first tier.
+    pub fn segment(&self, s: usize) -> Option<&[u8]> {
+        self.ends.of(s, &self.segments)
+    }
+
+    /// Words of all keys.
+    pub fn keys(&self) -> &[i32] {
+        &self.keys
+    }
+}
+
+/// Words of all keys from what [`encode_keys`] wrote, into `keys`; and how many bytes that took. Allocates a sample's memory.
+pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize, Corrupt> {
+    decode_keys_with(plan, bytes, keys, &mut Scratch::default())
+}
+
+/// The same with the caller's memory.
+pub fn decode_keys_with(
+    plan: &Plan,
+    bytes: &[u8],
+    keys: &mut [i32],
+    scratch: &mut Scratch,
+) -> Result<usize, Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let size = cursor.varint()? as usize;
+    let mut decoder = Decoder::new(cursor.take(size)?);
+    let n = plan.words;
+    if keys.len() != plan.keys() * n {
+        return Err(Corrupt("no room for the keys of a clip"));
+    }
+    scratch.start(plan, 1);
+    scratch.words[..n].copy_from_slice(&plan.rest);
+    let taps = Taps {
+        at: [0; 4],
+        weight: [1 << 16, 0, 0, 0],
+        count: 1,
+    };
+    for key in 0..plan.keys() {
+        let key = &mut keys[key * n..(key + 1) * n];
+        sample(
+            plan,
+            Some(&mut decoder),
+            &mut scratch.means,
+            &mut scratch.activity,
+            &mut scratch.kappa,
+            KEY_LEVEL,
+            [&scratch.calm, &scratch.calm],
+            &scratch.words,
+            &taps,
+            key,
+        )?;
+        scratch.words[..n].copy_from_slice(key);
+    }
+    decoder.finish()?;
+    Ok(cursor.used())
+}
+
+/// Decodes segment `s` from the bytes that its tiers have of it, in order, as many as there are; [`Scratch::sample`] then gives its samples, keys
+/// included. Allocates nothing where `scratch` is of this clip.
+pub fn decode_segment(
+    plan: &Plan,
+    keys: &[i32],
+    s: usize,
+    tiers: &[&[u8]],
+    scratch: &mut Scratch,
+) -> Result<(), Corrupt> {
+    let (w, n) = (plan.words, plan.components);
+    let ends = keys.get(s * w..(s + 2) * w);
+    let (Some(ends), true) = (ends, s < plan.segments()) else {
+        return Err(Corrupt("no such segment"));
+    };
+    let more = plan.header.split.tiers;
+    let length = plan.key(s + 1) - plan.key(s);
+    scratch.start(plan, length);
+    scratch.words[..w].copy_from_slice(&ends[..w]);
+    scratch.words[length * w..].copy_from_slice(&ends[w..]);
+    let mut tier = 0;
+    let mut decoder = tiers.first().map(|bytes| Decoder::new(bytes));
+    // Lent to the loop, so that it can borrow the rest.
+    let mut fresh = std::mem::take(&mut scratch.fresh);
+    let mut result = Ok(());
+    for step in plan.steps_of(s) {
+        // Levels only become finer: tiers follow one another.
+        while tier < schedule::tier(step.level, more) {
+            result = decoder.take().map_or(Ok(()), |d| d.finish()).and(result);
+            tier += 1;
+            decoder = tiers.get(tier as usize).map(|bytes| Decoder::new(bytes));
+        }
+        let around =
+            [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
+        result = result.and_then(|()| {
+            sample(
                 plan,
-                &mut decoder,
+                decoder.as_mut(),
                 &mut scratch.means,
                 &mut scratch.activity,
                 &mut scratch.kappa,
@@ -619,24 +812,78 @@ impl Stored {
                 &scratch.words,
                 &step.taps,
                 &mut fresh,
-            );
-            if result.is_err() {
-                break;
-            }
-            scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
-            scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
+            )
+        });
+        if result.is_err() {
+            break;
         }
-        scratch.fresh = fresh;
-        result?;
-        decoder.finish()
+        scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
+        scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
     }
+    scratch.fresh = fresh;
+    result?;
+    decoder.map_or(Ok(()), |d| d.finish())?;
+    // What no level of this segment is in must say nothing.
+    match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
+        true => Ok(()),
+        false => Err(Corrupt("a tier without samples that has bytes")),
+    }
+}
+
+/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was given.
+pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+
+/// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
+pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
+    let Some(&first) = tiers.first() else {
+        return Err(Corrupt("a clip without bytes"));
+    };
+    let stored = Stored::open(skeleton, first)?;
+    let (_, size) = Stored::head(skeleton, first)?;
+    let plan = &stored.plan;
+    let more = plan.header.split.tiers;
+    if tiers.len() != plan.tiers() {
+        return Err(Corrupt("a clip without all of its tiers"));
+    }
+    let ends = (tiers[1..].iter())
+        .map(|bytes| Ends::read(plan.segments(), bytes))
+        .collect::<Result<Vec<_>, _>>()?;
+    let n = plan.components;
+    let (key_bytes, _) = crate::bytes::take_sized(&first[size..])?;
+    let mut decoder = Decoder::new(key_bytes);
+    let mut walk = Walk::new(plan);
+    let calm = vec![CALM; n];
+    let keys = (0..plan.keys())
+        .map(|_| walk.take(KEY_LEVEL, [&calm, &calm], &mut decoder))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut segments = Vec::with_capacity(plan.segments());
+    for s in 0..plan.segments() {
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
+            .chain(upper)
+            .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
+            .collect();
+        let mut walk = Walk::new(plan);
+        let length = plan.key(s + 1) - plan.key(s);
+        let mut ratios = vec![CALM; (length + 1) * n];
+        let mut samples = Vec::with_capacity(length);
+        for step in plan.steps_of(s) {
+            let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+            let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
+            samples.push(walk.take(step.level as usize, around, decoder)?);
+            ratios[step.sample * n..][..n].copy_from_slice(&walk.activity.ratio);
+        }
+        decoders.iter().try_for_each(Decoder::finish)?;
+        segments.push(samples);
+    }
+    Ok((stored.plan, (keys, segments)))
 }
 
 impl Scratch {
     /// With all the memory that decoding any segment needs.
     pub fn new(plan: &Plan) -> Scratch {
         let mut scratch = Scratch::default();
-        let longest = plan.key(1.min(plan.segments()));
+        let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
         scratch.start(plan, longest);
         scratch.activity.start(plan.components);
         scratch
@@ -666,7 +913,7 @@ impl Scratch {
 #[allow(clippy::too_many_arguments)]
 fn sample(
     plan: &Plan,
-    decoder: &mut Decoder<'_>,
+    decoder: Option<&mut Decoder<'_>>,
     means: &mut Means,
     activity: &mut Activity,
     kappas: &mut [i64],
@@ -676,12 +923,19 @@ fn sample(
     taps: &Taps,
     out: &mut [i32],
 ) -> Result<(), Corrupt> {
-    let shift = decoder.take(Bucket::fixed(SHIFT_SIGMA));
-    let shift = match u8::try_from(shift) {
-        Ok(shift) if shift <= MAX_SHIFT => shift,
-        _ => return Err(Corrupt("steps of a sample out of range")),
-    };
     activity.start(plan.components);
+    // A stripped sample and one of a tier that is not there are their predictions.
+    let coded = match decoder {
+        Some(decoder) => Some((take_shift(decoder)?, decoder)),
+        None => None,
+    };
+    let Some((shift, decoder)) = coded.filter(|(shift, _)| *shift != STRIPPED) else {
+        for group in &plan.groups {
+            let value = group.apply(group.predict(words, plan.words, taps), [0; 3]);
+            out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
+        }
+        return Ok(());
+    };
     for group in &plan.groups {
         let mut own = [0; 3];
         activity.group(group.parent);

@@ -53,7 +53,7 @@ pub struct Place<'a> {
 /// Choices for one sample, and what they lead to.
 #[derive(Clone, Default)]
 pub struct Frame {
-    pub shift: u8,
+    pub shift: i8,
     pub k: Vec<i32>,
     pub kappa: Vec<i64>,
     /// Where the wanted value lies from the nearest integer: −1 or 1.

@@ -27,7 +27,7 @@ pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::entropy::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::stored::{self, CALM, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
-use meshreel_codec::clip::{Header, Source};
+use meshreel_codec::clip::{Header, Source, Split};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
@@ -224,6 +224,7 @@ fn encode(
         scales: kinds.scales,
         sources: Vec::new(),
         starts: Vec::new(),
+        split: Split::default(),
     };
     let n = header.components();
     header.sources = vec![[Source::default(); 2]; n];

@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3};
 use meshreel_codec::clip::entropy::Means;
 use meshreel_codec::clip::resident::{self, Origin, Resident, SEGMENT, Segment, UNIT};
 use meshreel_codec::clip::stored::{Kind, Plan};
-use meshreel_codec::clip::{Header, Source};
+use meshreel_codec::clip::{Header, Source, Split};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
@@ -77,6 +77,7 @@ fn encode(
         scales: kinds.scales,
         sources: Vec::new(),
         starts: Vec::new(),
+        split: Split::default(),
     };
     let n = header.components();
     header.sources = vec![[Source::default(); 2]; n];

@@ -1,0 +1,375 @@
+//! Layers of a clip: joints that matter and joints that may come later, or never. What a layer is, taking one out of a clip, and putting all back. Exact.
+//!
+//! ```text
+//! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
+//!           per joint a byte: layer in bits 0–3, bit 7: stepped
+//! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
+//!           one before (the first: to sample 0)
+//! header    of the layer's stored form, as in `side`; of the first layer empty, since it stands before its samples
+//! ```
+//!
+//! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from its layer alone (`step`), sources lie in its layer,
+//! and prediction goes over time: so what is taken out decodes to the same bits, and all layers together are the whole.
+//!
+//! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by stripping the bind pose.
+
+use super::stored::{self, Choices, Plan, Residuals, STRIPPED};
+use super::{Header, Rotation, Skeleton, Source, Split, Vector, side};
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+
+/// Most layers of a clip. Part of the format.
+pub const MAX_LAYERS: usize = 16;
+/// Bit of a joint that is never interpolated.
+const STEPPED: u8 = 0x80;
+
+/// Components of a clip that are of joints of `layer`, rising.
+pub fn components(header: &Header, layer: u8) -> Vec<usize> {
+    let mut at = 0;
+    let mut out = Vec::new();
+    for j in 0..header.rotations.len() {
+        let count = header.components_of(j);
+        if header.split.layers.get(j) == Some(&layer) {
+            out.extend(at..at + count);
+        }
+        at += count;
+    }
+    out
+}
+
+/// Which samples of its clip a layer has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// 0: all; else those nearest to its multiples, ≥ 1, and the last one.
+    pub step: f64,
+    /// And these, rising, above 0.
+    pub extra: Vec<u32>,
+}
+
+impl Samples {
+    /// Their numbers, rising, of a clip of `samples`; `None`: all.
+    pub fn list(&self, samples: u32) -> Option<Vec<u32>> {
+        if self.step == 0.0 || samples == 0 {
+            return None;
+        }
+        let last = samples - 1;
+        let regular = (0..u64::from(samples))
+            .map(|i| (i as f64 * self.step + 0.5).floor())
+            .take_while(|at| *at < f64::from(last))
+            .map(|at| at as u32);
+        let mut list: Vec<u32> = regular.chain(self.extra.iter().copied()).collect();
+        list.push(last);
+        list.sort_unstable();
+        list.dedup();
+        Some(list)
+    }
+
+    /// At most so many they are.
+    pub fn most(&self, samples: u32) -> u64 {
+        match self.step {
+            0.0 => u64::from(samples),
+            step => (f64::from(samples) / step) as u64 + 2 + self.extra.len() as u64,
+        }
+    }
+}
+
+/// A layer of a clip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerRecord {
+    /// Name.
+    pub name: String,
+    /// Which samples it has.
+    pub samples: Samples,
+    /// Of all but the first: its stored form's header, as [`side`] writes it.
+    pub header: Vec<u8>,
+}
+
+/// The layers of a clip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerTable {
+    /// Number of the clip among the file's.
+    pub clip: u32,
+    /// Samples of the whole clip; each layer has some of them.
+    pub samples: u32,
+    /// The first is the base.
+    pub layers: Vec<LayerRecord>,
+    /// Per joint: its layer.
+    pub layer_of: Vec<u8>,
+    /// Per joint: between two samples it has the value of the first.
+    pub stepped: Vec<bool>,
+}
+
+/// Appends a table.
+pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
+    put_varint(table.clip, out);
+    put_varint(table.samples, out);
+    put_varint(table.layers.len() as u32, out);
+    for layer in &table.layers {
+        put_sized(layer.name.as_bytes(), out);
+        out.extend_from_slice(&layer.samples.step.to_le_bytes());
+        put_varint(layer.samples.extra.len() as u32, out);
+        let mut last = 0;
+        for &extra in &layer.samples.extra {
+            put_varint(extra - last, out);
+            last = extra;
+        }
+        put_sized(&layer.header, out);
+    }
+    let flags = |&stepped: &bool| if stepped { STEPPED } else { 0 };
+    out.extend((table.layer_of.iter().zip(&table.stepped)).map(|(of, s)| of | flags(s)));
+}
+
+/// Reads all of `bytes`.
+pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let mut table = LayerTable {
+        clip: cursor.varint()?,
+        samples: cursor.varint()?,
+        ..LayerTable::default()
+    };
+    let count = cursor.varint()? as usize;
+    if !(1..=MAX_LAYERS).contains(&count) || table.samples == 0 {
+        return Err(Corrupt("too many layers, or none"));
+    }
+    for i in 0..count {
+        let size = cursor.varint()? as usize;
+        let name = cursor.take(size)?.to_vec();
+        let name = String::from_utf8(name).map_err(|_| Corrupt("a name is not UTF-8"))?;
+        let step = cursor.f64()?;
+        if step != 0.0 && !(step >= 1.0 && step < f64::from(u32::MAX)) {
+            return Err(Corrupt("a layer's rate is out of range"));
+        }
+        let more = cursor.varint()? as usize;
+        if more > cursor.left() {
+            return Err(Corrupt("a layer's samples end early"));
+        }
+        let mut extra = Vec::with_capacity(more);
+        let mut last = 0u32;
+        for _ in 0..more {
+            let gap = cursor.varint()?;
+            match last.checked_add(gap) {
+                Some(at) if gap > 0 && at < table.samples => last = at,
+                _ => return Err(Corrupt("a layer's samples are out of order")),
+            }
+            extra.push(last);
+        }
+        let size = cursor.varint()? as usize;
+        let header = cursor.take(size)?.to_vec();
+        if (i == 0) != header.is_empty() {
+            return Err(Corrupt("a layer without a header, or a base with two"));
+        }
+        table.layers.push(LayerRecord {
+            name,
+            samples: Samples { step, extra },
+            header,
+        });
+    }
+    let left = cursor.left();
+    for &byte in cursor.take(left)? {
+        let layer = byte & !STEPPED;
+        if usize::from(layer) >= count {
+            return Err(Corrupt("a joint of a layer that is not there"));
+        }
+        table.layer_of.push(layer);
+        table.stepped.push(byte & STEPPED != 0);
+    }
+    Ok(table)
+}
+
+/// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose sources stay in their layers.
+pub fn take_out(
+    skeleton: &Skeleton<'_>,
+    plan: &Plan,
+    layer: u8,
+    (keys, segments): (&[Residuals], &[Vec<Residuals>]),
+) -> Result<(Plan, Choices), Corrupt> {
+    let kept = components(&plan.header, layer);
+    let inside = |s: &Source| s.weight == 0 || kept.binary_search(&(s.component as usize)).is_ok();
+    if !(kept.iter()).all(|&c| plan.header.sources[c].iter().all(inside)) {
+        return Err(Corrupt("a layer that needs another one"));
+    }
+    let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
+    let part = |r: &Residuals| Residuals {
+        shift: r.shift,
+        k: kept.iter().map(|&c| r.k[c]).collect(),
+    };
+    let all = |list: &[Residuals]| list.iter().map(part).collect::<Vec<_>>();
+    let segments = segments.iter().map(|s| all(s)).collect();
+    Ok((own, (all(keys), segments)))
+}
+
+/// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of each layer the bytes of its tiers, the first of which
+/// begins with the header. All must have the same samples; then layers that were taken out of one clip give that clip again.
+pub fn merge(
+    skeleton: &Skeleton<'_>,
+    layer_of: &[u8],
+    parts: &[Vec<&[u8]>],
+) -> Result<Vec<u8>, Corrupt> {
+    let n = skeleton.parents.len();
+    if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
+        return Err(Corrupt("a joint of a layer that is not there"));
+    }
+    let parts = (parts.iter())
+        .map(|tiers| stored::choices(skeleton, tiers))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Some(((first, _), others)) = parts.split_first() else {
+        return Err(Corrupt("a clip without layers"));
+    };
+    let same = |a: &Header, b: &Header| {
+        let key = |h: &Header| {
+            let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
+            (h.samples, fps, base, h.spread, h.log)
+        };
+        key(a) == key(b) && a.split.keys == b.split.keys
+    };
+    if !(others.iter()).all(|(plan, _)| same(&first.header, &plan.header)) {
+        return Err(Corrupt("layers of different samples or steps"));
+    }
+    let mut header = Header {
+        rotations: vec![Rotation::Default; n],
+        translations: vec![Vector::Default; n],
+        scales: vec![Vector::Default; n],
+        sources: Vec::new(),
+        starts: Vec::new(),
+        split: Split {
+            layers: layer_of.to_vec(),
+            tiers: 0,
+            keys: first.header.split.keys.clone(),
+        },
+        ..first.header.clone()
+    };
+    // Where each component comes from.
+    let mut from: Vec<(usize, usize)> = Vec::new();
+    let mut next = vec![0; parts.len()];
+    for (j, &layer) in layer_of.iter().enumerate() {
+        let layer = usize::from(layer);
+        let own = &parts[layer].0.header;
+        header.rotations[j] = own.rotations[j];
+        header.translations[j] = own.translations[j];
+        header.scales[j] = own.scales[j];
+        for _ in 0..own.components_of(j) {
+            from.push((layer, next[layer]));
+            next[layer] += 1;
+        }
+    }
+    if (parts.iter().zip(&next)).any(|((plan, _), next)| plan.components != *next) {
+        return Err(Corrupt("a layer that has joints of another one"));
+    }
+    for &(layer, c) in &from {
+        let own = &parts[layer].0.header;
+        header.starts.push(own.starts[c]);
+        header.sources.push(own.sources[c].map(|s| match s.weight {
+            0 => s,
+            _ => Source {
+                component: (from.iter())
+                    .position(|at| *at == (layer, s.component as usize))
+                    .unwrap_or(0) as u32,
+                weight: s.weight,
+            },
+        }));
+    }
+    let plan = Plan::new(skeleton, header)?;
+    let joined = |samples: &[&Residuals]| -> Result<Residuals, Corrupt> {
+        // Steps of all are as fine as those of the finest; where some are stripped and others are not, zeros say the same.
+        let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
+        let finer = |r: &Residuals, k: i32| match r.shift {
+            STRIPPED => 0,
+            own => k << (shift - own),
+        };
+        let k = (from.iter())
+            .map(|&(layer, c)| finer(samples[layer], samples[layer].k[c]))
+            .collect::<Vec<_>>();
+        match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
+            true => Ok(Residuals { shift, k }),
+            false => Err(Corrupt("a residual that is too large")),
+        }
+    };
+    let keys = (0..plan.keys())
+        .map(|i| joined(&parts.iter().map(|(_, c)| &c.0[i]).collect::<Vec<_>>()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let segments = (0..plan.segments())
+        .map(|s| {
+            let count = parts[0].1.1[s].len();
+            (0..count)
+                .map(|i| joined(&parts.iter().map(|(_, c)| &c.1[s][i]).collect::<Vec<_>>()))
+                .collect()
+        })
+        .collect::<Result<Vec<Vec<_>>, _>>()?;
+    let mut out = Vec::new();
+    stored::encode(&plan, &keys, &segments, &mut out);
+    Ok(out)
+}
+
+/// The size of a header as [`side`] writes it, before its bytes: how the first tier of a layer's stored form begins.
+pub fn with_size(header: &Header) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    side::encode(header, &mut bytes);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> LayerTable {
+        LayerTable {
+            clip: 3,
+            samples: 1000,
+            layers: vec![
+                LayerRecord {
+                    name: "base".into(),
+                    ..LayerRecord::default()
+                },
+                LayerRecord {
+                    name: "cosmetic".into(),
+                    samples: Samples {
+                        step: 3.0,
+                        extra: vec![4, 5, 700],
+                    },
+                    header: vec![1, 2, 3],
+                },
+            ],
+            layer_of: vec![0, 1, 1, 0],
+            stepped: vec![false, true, false, false],
+        }
+    }
+
+    #[test]
+    fn tables_come_back_and_every_truncation_is_refused() {
+        let mut bytes = Vec::new();
+        encode(&table(), &mut bytes);
+        assert_eq!(decode(&bytes), Ok(table()));
+        // Joints are what is left.
+        for end in 0..bytes.len() - 4 {
+            assert!(decode(&bytes[..end]).is_err(), "{end}");
+        }
+        for at in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[at / 8] ^= 1 << (at % 8);
+            if let Ok(table) = decode(&bytes) {
+                for layer in &table.layers {
+                    if layer.samples.most(table.samples) < 10_000 {
+                        let list = layer.samples.list(table.samples);
+                        let count = list.map_or(table.samples as usize, |list| list.len());
+                        assert!(count as u64 <= layer.samples.most(table.samples));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_the_nearest_with_both_ends() {
+        let list = |step: f64, extra: &[u32], n: u32| {
+            let extra = extra.to_vec();
+            Samples { step, extra }.list(n)
+        };
+        assert_eq!(list(0.0, &[], 5), None);
+        assert_eq!(list(3.0, &[], 8), Some(vec![0, 3, 6, 7]));
+        assert_eq!(list(2.5, &[], 11), Some(vec![0, 3, 5, 8, 10]));
+        assert_eq!(list(4.0, &[1, 2, 4], 9), Some(vec![0, 1, 2, 4, 8]));
+        assert_eq!(list(1.0, &[], 3), Some(vec![0, 1, 2]));
+        assert_eq!(list(9.0, &[], 1), Some(vec![0]));
+        assert_eq!(list(9.0, &[], 2), Some(vec![0, 1]));
+    }
+}
