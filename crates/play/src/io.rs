@@ -9,7 +9,7 @@ use crate::jobs::Crew;
 use crate::work::Work;
 use meshreel_format::ReadAt;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Between two looks at whether a read is still wanted.
@@ -44,13 +44,64 @@ pub struct Read {
 
 enum Buffer {
     Heap(WriteGuard),
-    /// While a file is being opened.
+    /// While a file is being opened; a database's slot.
     Own(Vec<u64>),
 }
 
 enum Done {
     Node(Arc<Work>, u32),
     Waiter(Arc<Waiter>),
+    Slot(Arc<Mailbox>, u32),
+}
+
+/// Where reads end that are looked after by slot: a database's.
+pub(crate) struct Mailbox(Vec<Post>);
+
+#[derive(Default)]
+struct Post {
+    cancelled: AtomicBool,
+    token: AtomicU64,
+    ended: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
+}
+
+impl Mailbox {
+    pub fn new(slots: usize) -> Mailbox {
+        Mailbox((0..slots).map(|_| Post::default()).collect())
+    }
+
+    /// Before a read into `slot` starts.
+    pub fn began(&self, slot: u32, token: Token) {
+        if let Some(post) = self.0.get(slot as usize) {
+            post.token.store(token.0, Ordering::Relaxed);
+            post.cancelled.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Its result is no longer wanted; its name, if there is one.
+    pub fn cancel(&self, slot: u32) -> Option<Token> {
+        let post = self.0.get(slot as usize)?;
+        post.cancelled.store(true, Ordering::Relaxed);
+        Some(Token(post.token.load(Ordering::Relaxed)))
+    }
+
+    /// What came back.
+    pub fn take(&self, slot: u32) -> Option<(io::Result<usize>, Vec<u64>)> {
+        let post = self.0.get(slot as usize)?;
+        let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.take()
+    }
+
+    fn put(&self, slot: u32, result: io::Result<usize>, words: Vec<u64>) {
+        if let Some(post) = self.0.get(slot as usize) {
+            let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            *ended = Some((result, words));
+        }
+    }
+
+    fn is_cancelled(&self, slot: u32) -> bool {
+        let post = self.0.get(slot as usize);
+        post.is_some_and(|post| post.cancelled.load(Ordering::Relaxed))
+    }
 }
 
 /// Somebody who waits for a read: the thread that opens a file.
@@ -81,6 +132,25 @@ impl Read {
         }
     }
 
+    /// Into a slot's memory, which comes back through the mailbox.
+    pub(crate) fn into_slot(
+        mailbox: Arc<Mailbox>,
+        slot: u32,
+        token: Token,
+        offset: u64,
+        size: usize,
+        words: Vec<u64>,
+    ) -> Read {
+        Read {
+            token,
+            offset,
+            size,
+            due: 0,
+            buffer: Some(Buffer::Own(words)),
+            done: Done::Slot(mailbox, slot),
+        }
+    }
+
     /// Its name.
     pub fn token(&self) -> Token {
         self.token
@@ -102,6 +172,7 @@ impl Read {
         match &self.done {
             Done::Node(work, node) => !work.graph.is_wanted(*node),
             Done::Waiter(_) => false,
+            Done::Slot(mailbox, slot) => mailbox.is_cancelled(*slot),
         }
     }
     /// The bytes to fill.
@@ -136,6 +207,7 @@ impl Read {
                 drop(place);
                 waiter.there.notify_all();
             }
+            (Buffer::Own(words), Done::Slot(mailbox, slot)) => mailbox.put(*slot, result, words),
             _ => {}
         }
     }

@@ -34,6 +34,10 @@ pub mod kind {
     pub const SKELETON: u16 = 7;
     /// A clip of a skeleton.
     pub const CLIP: u16 = 8;
+    /// The layers of a clip, and where what can be streamed of it lies.
+    pub const LAYERS: u16 = 9;
+    /// Tiers of layers of clips.
+    pub const PIECES: u16 = 10;
 }
 
 /// How a frame is decoded.

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
-//!           per joint a byte: layer in bits 0–3, bit 7: stepped
+//!           list of pieces · per joint a byte: layer in bits 0–3, bit 7: stepped
+//! piece     layer u8 · tier u8 · varints: number of its chunk among those of pieces, offset there, size, segments; by layer, tier and segment. All tiers but the
+//!           base's first are pieces. It is a tier's part of so many segments: their sizes, segments; before it, in a layer's very first, its keys
 //! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
 //!           one before (the first: to sample 0)
 //! header    of the layer's stored form, as in `side`; of the first layer empty, since it stands before its samples
@@ -13,8 +15,8 @@
 //!
 //! Credit: N. Frechette, *Animation Compression Library*, 2017–2024: splitting after quantization by stripping the bind pose.
 
-use super::stored::{self, Choices, Plan, Residuals, STRIPPED};
-use super::{Header, Rotation, Skeleton, Source, Split, Vector, side};
+use super::stored::{self, Choices, Ends, Plan, Residuals, STRIPPED};
+use super::{Header, Rotation, Skeleton, Source, Split, Vector, schedule, side};
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
 
@@ -84,6 +86,23 @@ pub struct LayerRecord {
     pub header: Vec<u8>,
 }
 
+/// Part of a tier of a layer, in a chunk that may come and go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Layer.
+    pub layer: u8,
+    /// Tier.
+    pub tier: u8,
+    /// Which of the file's chunks of pieces.
+    pub chunk: u32,
+    /// Where it begins there.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Segments.
+    pub segments: u32,
+}
+
 /// The layers of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerTable {
@@ -93,6 +112,8 @@ pub struct LayerTable {
     pub samples: u32,
     /// The first is the base.
     pub layers: Vec<LayerRecord>,
+    /// Where everything is that does not stand with the base.
+    pub pieces: Vec<Piece>,
     /// Per joint: its layer.
     pub layer_of: Vec<u8>,
     /// Per joint: between two samples it has the value of the first.
@@ -114,6 +135,13 @@ pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
             last = extra;
         }
         put_sized(&layer.header, out);
+    }
+    put_varint(table.pieces.len() as u32, out);
+    for p in &table.pieces {
+        out.extend([p.layer, p.tier]);
+        for value in [p.chunk, p.offset, p.size, p.segments] {
+            put_varint(value, out);
+        }
     }
     let flags = |&stepped: &bool| if stepped { STEPPED } else { 0 };
     out.extend((table.layer_of.iter().zip(&table.stepped)).map(|(of, s)| of | flags(s)));
@@ -163,6 +191,29 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             samples: Samples { step, extra },
             header,
         });
+    }
+    let count_of_pieces = cursor.varint()? as usize;
+    if count_of_pieces > cursor.left() / 6 {
+        return Err(Corrupt("pieces of a clip end early"));
+    }
+    for _ in 0..count_of_pieces {
+        let [layer, tier] = cursor.array()?;
+        let piece = Piece {
+            layer,
+            tier,
+            chunk: cursor.varint()?,
+            offset: cursor.varint()?,
+            size: cursor.varint()?,
+            segments: cursor.varint()?,
+        };
+        let place = |p: &Piece| (p.layer, p.tier);
+        let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
+        let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
+        // A size takes a byte.
+        if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
+            return Err(Corrupt("a piece of a clip that is none"));
+        }
+        table.pieces.push(piece);
     }
     let left = cursor.left();
     for &byte in cursor.take(left)? {
@@ -274,13 +325,16 @@ pub fn merge(
         let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
         let finer = |r: &Residuals, k: i32| match r.shift {
             STRIPPED => 0,
-            own => k << (shift - own),
+            own => i64::from(k) << (shift - own),
         };
         let k = (from.iter())
             .map(|&(layer, c)| finer(samples[layer], samples[layer].k[c]))
             .collect::<Vec<_>>();
         match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
-            true => Ok(Residuals { shift, k }),
+            true => Ok(Residuals {
+                shift,
+                k: k.iter().map(|&k| k as i32).collect(),
+            }),
             false => Err(Corrupt("a residual that is too large")),
         }
     };
@@ -300,11 +354,78 @@ pub fn merge(
     Ok(out)
 }
 
-/// The size of a header as [`side`] writes it, before its bytes: how the first tier of a layer's stored form begins.
-pub fn with_size(header: &Header) -> Vec<u8> {
+/// A header as [`side`] writes it: how the first tier of a stored form begins, after its size.
+pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
     side::encode(header, &mut bytes);
     bytes
+}
+
+/// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes and at least one segment: how many segments
+/// each has, and its bytes. `head` bytes at the start of the tier stay before the first part.
+pub fn cut(
+    bytes: &[u8],
+    head: usize,
+    segments: usize,
+    most: usize,
+) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
+    let body = &bytes[head.min(bytes.len())..];
+    let ends = Ends::read(segments, body)?;
+    let mut out: Vec<(u32, Vec<u8>)> = Vec::new();
+    let mut next = 0;
+    while next < segments || out.is_empty() {
+        let mut size = 0;
+        let first = next;
+        while next < segments && (next == first || size < most) {
+            size += ends.of(next, body).map_or(0, <[u8]>::len);
+            next += 1;
+        }
+        let mut part = match first {
+            0 => bytes[..head].to_vec(),
+            _ => Vec::new(),
+        };
+        join(
+            (first..next).map(|s| ends.of(s, body).unwrap_or(&[])),
+            &mut part,
+        );
+        out.push(((next - first) as u32, part));
+    }
+    Ok(out)
+}
+
+/// Appends segments with their sizes before them.
+pub fn join<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
+    (segments.clone()).for_each(|segment| put_varint(segment.len() as u32, out));
+    segments.for_each(|segment| out.extend_from_slice(segment));
+}
+
+/// Segment `s` of a part of a tier that has `segments`.
+pub fn segment(bytes: &[u8], segments: usize, s: usize) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(bytes);
+    let (mut start, mut size) = (0usize, 0);
+    for i in 0..segments {
+        let own = cursor.varint().ok()? as usize;
+        match i.cmp(&s) {
+            std::cmp::Ordering::Less => start += own,
+            std::cmp::Ordering::Equal => size = own,
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+    let start = start + cursor.used();
+    bytes.get(start..start + size).filter(|_| s < segments)
+}
+
+/// Whether a part of a tier is as long as the sizes of its segments say.
+pub fn check_segments(bytes: &[u8], segments: usize) -> Result<(), Corrupt> {
+    let mut cursor = Cursor::new(bytes);
+    let mut sum = 0;
+    for _ in 0..segments {
+        sum += cursor.varint()? as usize;
+    }
+    match cursor.left() == sum {
+        true => Ok(()),
+        false => Err(Corrupt("sizes of a clip's segments do not sum up")),
+    }
 }
 
 #[cfg(test)]
@@ -327,6 +448,22 @@ mod tests {
                         extra: vec![4, 5, 700],
                     },
                     header: vec![1, 2, 3],
+                },
+            ],
+            pieces: vec![
+                Piece {
+                    layer: 0,
+                    tier: 1,
+                    chunk: 2,
+                    offset: 300,
+                    size: 70,
+                    segments: 8,
+                },
+                Piece {
+                    layer: 1,
+                    segments: 8,
+                    size: 9,
+                    ..Piece::default()
                 },
             ],
             layer_of: vec![0, 1, 1, 0],

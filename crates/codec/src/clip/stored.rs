@@ -452,7 +452,7 @@ const SHIFT_SIGMA: u32 = 16;
 pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     encode_head(plan, out);
     encode_keys(plan, keys, out);
-    encode_tier(plan, 0, segments, out);
+    encode_tier(plan, 0, 0, segments, out);
 }
 
 /// Appends the header with its size: how the first tier begins.
@@ -475,12 +475,18 @@ pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
     put_sized(&bytes, out);
 }
 
-/// Appends a tier: sizes of the segments, and segments.
-pub fn encode_tier(plan: &Plan, tier: u32, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+/// Appends a tier of the segments from number `first` on: their sizes, and segments.
+pub fn encode_tier(
+    plan: &Plan,
+    tier: u32,
+    first: usize,
+    segments: &[Vec<Residuals>],
+    out: &mut Vec<u8>,
+) {
     let mut all = Vec::new();
     for (s, samples) in segments.iter().enumerate() {
         let start = all.len();
-        encode_segment(plan, s, tier, samples, &mut all);
+        encode_segment(plan, first + s, tier, samples, &mut all);
         put_varint((all.len() - start) as u32, out);
     }
     out.extend_from_slice(&all);
@@ -606,6 +612,8 @@ pub struct Stored {
     pub plan: Plan,
     /// Words of all keys.
     keys: Vec<i32>,
+    /// What [`encode_keys`] wrote.
+    key_bytes: Vec<u8>,
     /// Sizes and segments.
     segments: Vec<u8>,
     ends: Ends,
@@ -673,6 +681,7 @@ impl Stored {
         }
         let mut stored = Stored {
             keys: vec![0; plan.keys() * plan.words],
+            key_bytes: Vec::new(),
             segments: Vec::new(),
             ends: Ends::default(),
             plan,
@@ -680,6 +689,7 @@ impl Stored {
         };
         let body = &bytes[size..];
         let size = decode_keys(&stored.plan, body, &mut stored.keys)?;
+        stored.key_bytes = body[..size].to_vec();
         stored.segments = body[size..].to_vec();
         stored.ends = Ends::read(stored.plan.segments(), &stored.segments)?;
         stored.head_bytes += size + stored.ends.head();
@@ -713,6 +723,11 @@ impl Stored {
     /// The bytes of segment `s` in the first tier.
     pub fn segment(&self, s: usize) -> Option<&[u8]> {
         self.ends.of(s, &self.segments)
+    }
+
+    /// The keys as they are stored, with their size.
+    pub fn key_bytes(&self) -> &[u8] {
+        &self.key_bytes
     }
 
     /// Words of all keys.
@@ -839,7 +854,6 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
         return Err(Corrupt("a clip without bytes"));
     };
     let stored = Stored::open(skeleton, first)?;
-    let (_, size) = Stored::head(skeleton, first)?;
     let plan = &stored.plan;
     let more = plan.header.split.tiers;
     if tiers.len() != plan.tiers() {
@@ -849,7 +863,7 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
         .map(|bytes| Ends::read(plan.segments(), bytes))
         .collect::<Result<Vec<_>, _>>()?;
     let n = plan.components;
-    let (key_bytes, _) = crate::bytes::take_sized(&first[size..])?;
+    let (key_bytes, _) = crate::bytes::take_sized(&stored.key_bytes)?;
     let mut decoder = Decoder::new(key_bytes);
     let mut walk = Walk::new(plan);
     let calm = vec![CALM; n];
@@ -883,10 +897,15 @@ impl Scratch {
     /// With all the memory that decoding any segment needs.
     pub fn new(plan: &Plan) -> Scratch {
         let mut scratch = Scratch::default();
-        let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
-        scratch.start(plan, longest);
-        scratch.activity.start(plan.components);
+        scratch.make_room(plan);
         scratch
+    }
+
+    /// Takes the memory that decoding `plan` needs now, so that it need not be taken later.
+    pub fn make_room(&mut self, plan: &Plan) {
+        let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
+        self.start(plan, longest.max(1));
+        self.activity.start(plan.components);
     }
 
     fn start(&mut self, plan: &Plan, length: usize) {

@@ -38,6 +38,17 @@ pub struct Loop<'a> {
     still: Vec<Qvv>,
     /// Per joint: how many times a square counts, as its steps are finer.
     count: Vec<f64>,
+    /// What other layers have settled.
+    pub given: Option<&'a Given>,
+}
+
+/// Joints that are not coded now.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Per joint: it is coded now; the errors of others do not count.
+    pub own: Vec<bool>,
+    /// Local transforms of the others, sample by sample.
+    pub local: Vec<Qvv>,
 }
 
 /// The sample that is being coded.
@@ -125,7 +136,72 @@ impl<'a> Loop<'a> {
             count: (0..n)
                 .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
                 .collect(),
+            given: None,
         }
+    }
+
+    /// The same with other joints settled.
+    pub fn with(self, given: Option<&'a Given>) -> Loop<'a> {
+        Loop { given, ..self }
+    }
+
+    /// Whether joint `j` is coded now.
+    fn own(&self, j: usize) -> bool {
+        self.given.is_none_or(|given| given.own[j])
+    }
+
+    /// The local transform of joint `j` before anything is decoded.
+    fn before(&self, sample: usize, j: usize) -> Qvv {
+        match self.given {
+            Some(given) if !given.own[j] => given.local[sample * self.truth.joints + j],
+            _ => self.still[j],
+        }
+    }
+
+    /// The sample at `place` as its prediction: no residuals.
+    pub fn predicted(&self, place: &Place<'_>, frame: &mut Frame) {
+        frame.k.fill(0);
+        frame.kappa.fill(0);
+        for j in 0..self.truth.joints {
+            let mut local = self.before(place.sample, j);
+            for g in self.groups[j].clone() {
+                let group = &self.plan.groups[g];
+                let words = group.apply(place.predictions[g], [0; 3]);
+                frame.words[group.word..group.word + group.words]
+                    .copy_from_slice(&words[..group.words]);
+                self.put(group, &words[..group.words], &mut local);
+            }
+            self.place(place.sample, frame, j, &local);
+        }
+    }
+
+    /// Sets a sub-track as it is decoded.
+    fn put(&self, group: &Group, words: &[i32], local: &mut Qvv) {
+        let vector = |words| DVec3::from_array(self.plan.vector(group, words).map(f64::from));
+        match group.kind {
+            Kind::Translation => local.translation = vector(words),
+            Kind::Scale => local.scale = vector(words),
+            _ => local.rotation = quaternion(self.plan.rotation(group, words)),
+        }
+    }
+
+    /// Joint `j` of the sample in object space, and how far that is from the truth.
+    fn place(&self, sample: usize, frame: &mut Frame, j: usize, local: &Qvv) {
+        let parent = self.joints.parents[j] as usize;
+        let parent = match parent < j {
+            true => frame.object[parent],
+            false => Object::IDENTITY,
+        };
+        let object = parent.child(local, self.truth.scaled);
+        frame.error[j] = match self.own(j) {
+            true => {
+                let weight = self.joints.weight(j);
+                let shell = f64::from(self.joints.shell[j]);
+                object.distance(self.truth.object(sample, j), shell) * weight * weight
+            }
+            false => 0.0,
+        };
+        frame.object[j] = object;
     }
 
     /// A frame without choices.
@@ -174,7 +250,7 @@ impl<'a> Loop<'a> {
             Object::IDENTITY
         };
         let truth = self.truth.object(place.sample, j);
-        let mut local = self.still[j];
+        let mut local = self.before(place.sample, j);
         for g in self.groups[j].clone() {
             let group = &self.plan.groups[g];
             let prediction = place.predictions[g];
@@ -211,22 +287,13 @@ impl<'a> Loop<'a> {
             }
             let (wanted, coupling) = self.wanted(group, prediction, &target);
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
-            let words = &frame.words[group.word..group.word + group.words];
-            match group.kind {
-                Kind::Translation => {
-                    local.translation =
-                        DVec3::from_array(self.plan.vector(group, words).map(f64::from));
-                }
-                Kind::Scale => {
-                    local.scale = DVec3::from_array(self.plan.vector(group, words).map(f64::from))
-                }
-                _ => local.rotation = quaternion(self.plan.rotation(group, words)),
-            }
+            self.put(
+                group,
+                &frame.words[group.word..group.word + group.words],
+                &mut local,
+            );
         }
-        let object = parent.child(&local, self.truth.scaled);
-        let weight = self.joints.weight(j);
-        frame.error[j] = object.distance(truth, f64::from(self.joints.shell[j])) * weight * weight;
-        frame.object[j] = object;
+        self.place(place.sample, frame, j, &local);
     }
 
     /// Components in steps, from the prediction to the target; and how much of the first one's rounding the second makes good.

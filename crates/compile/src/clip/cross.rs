@@ -113,6 +113,12 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
     let squares: Vec<f64> = (0..n)
         .map(|c| dot(column(c), column(c)) / count as f64)
         .collect();
+    // A layer can be taken out only where it needs no other.
+    let layer_of: Vec<u8> = (l.plan.header.split.layers.iter().enumerate())
+        .flat_map(|(j, &layer)| {
+            std::iter::repeat_n(layer, l.plan.header.components_of(j))
+        })
+        .collect();
     // What is coded are two thirds of all samples' worth: the finest levels hold three quarters of them.
     let bits = |before: f64, after: f64| 0.5 * l.truth.samples as f64 * (before / after).log2();
     for c in 1..n {
@@ -122,7 +128,8 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
             let first = c.saturating_sub(WINDOW);
             let mut best = (GAIN, Source::default(), 0.0);
             for s in first..c {
-                if slot > 0 && sources[c][0].component as usize == s {
+                let other = layer_of.get(s) != layer_of.get(c);
+                if other || (slot > 0 && sources[c][0].component as usize == s) {
                     continue;
                 }
                 let product = dot(&left, column(s)) / count as f64;

@@ -13,25 +13,34 @@ mod curve;
 mod curve_tests;
 pub mod file;
 mod fit;
+pub mod importance;
+pub mod layer;
+#[cfg(test)]
+mod layer_tests;
 pub mod resident;
 mod search;
+mod strip;
 #[cfg(test)]
 mod tests;
 mod truth;
 mod wanted;
 
 use crate::Error;
-use closed_loop::{Frame, Loop, Place};
+use closed_loop::{Frame, Given, Loop, Place};
 use compact::Slack;
 pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use meshreel_codec::clip::entropy::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::stored::{self, CALM, KEY_LEVEL, Plan, Residuals, Scratch, Stored};
+use meshreel_codec::clip::stored::{
+    self, CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, Stored,
+};
 use meshreel_codec::clip::{Header, Source, Split};
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 use search::Work;
+pub use strip::Strip;
+use strip::Stripped;
 pub use truth::Joints;
 use truth::{Object, Truth, worse};
 
@@ -90,6 +99,10 @@ fn tuning(ratio: f64, work: Work) -> (f64, u8) {
     (c * plain, spread)
 }
 
+/// How near to constant and to its axes a sub-track must be, as parts of the tolerance, and how coarse steps are. Where the usual choices cannot hold the
+/// tolerance, stricter ones are tried.
+const SLACKS: [(f64, f64, f64); 3] = [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12)];
+
 /// A pool of one thread, for measuring.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
@@ -126,9 +139,7 @@ pub fn compress_each(
     joints.weigh(tolerances, tolerance, least);
     let work = Work::of(options.effort);
     let (c, spread) = tuning(tolerance / options.shell, work);
-    // Where the usual choices cannot hold the tolerance, stricter ones are tried.
-    let slacks = [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12)];
-    for (constant, axes, part) in slacks {
+    for (constant, axes, part) in SLACKS {
         let slack = Slack { constant, axes };
         let base = c * part * tolerance;
         if let Some(done) = encode(
@@ -211,7 +222,7 @@ fn encode(
     work: Work,
 ) -> Option<CompressedClip> {
     let kinds = compact::kinds(truth, joints, tolerance, slack);
-    let mut header = Header {
+    let header = Header {
         samples: clip.samples as u32,
         fps: clip.fps,
         start: clip.start,
@@ -226,19 +237,17 @@ fn encode(
         starts: Vec::new(),
         split: Split::default(),
     };
-    let n = header.components();
-    header.sources = vec![[Source::default(); 2]; n];
-    header.starts = vec![8; n];
+    let pass = Pass {
+        truth,
+        joints,
+        given: None,
+        strip: Strip::None,
+        tolerance,
+        work,
+        with_sources: options.effort > 1,
+    };
     let skeleton = joints.skeleton();
-    let plan = Plan::new(&skeleton, header.clone()).ok()?;
-    let (starts, sources) = cross::analyse(
-        &Loop::new(&plan, truth, joints, tolerance),
-        options.effort > 1,
-    );
-    (header.starts, header.sources) = (starts, sources);
-    let mut plan = Plan::new(&skeleton, header).ok()?;
-    let (keys, segments) = choose(&Loop::new(&plan, truth, joints, tolerance), work)?;
-    plan.header.starts = starts_of(&plan, &segments);
+    let (plan, (keys, segments)) = pass.run(header)?;
     let mut bytes = Vec::new();
     stored::encode(&plan, &keys, &segments, &mut bytes);
     let stored = Stored::open(&skeleton, &bytes).ok()?;
@@ -246,17 +255,7 @@ fn encode(
     if max_error.is_nan() || max_error > tolerance {
         return None;
     }
-    let mut rotations = [0; 5];
-    for r in &plan.header.rotations {
-        use meshreel_codec::clip::Rotation as R;
-        rotations[match r {
-            R::Default => 0,
-            R::Constant(_) => 1,
-            R::Hinge { .. } => 2,
-            R::TwoAxes { .. } => 3,
-            R::Free => 4,
-        }] += 1;
-    }
+    let rotations = counts(&plan.header.rotations);
     let mut side = Vec::new();
     meshreel_codec::clip::side::encode(&plan.header, &mut side);
     let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
@@ -271,10 +270,56 @@ fn encode(
     })
 }
 
-/// Residuals of all keys, and of the samples of all segments.
-type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+/// Rotation sub-tracks by kind.
+fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
+    use meshreel_codec::clip::Rotation as R;
+    let mut rotations = [0; 5];
+    for r in all {
+        rotations[match r {
+            R::Default => 0,
+            R::Constant(_) => 1,
+            R::Hinge { .. } => 2,
+            R::TwoAxes { .. } => 3,
+            R::Free => 4,
+        }] += 1;
+    }
+    rotations
+}
 
-fn choose(l: &Loop<'_>, work: Work) -> Option<Choices> {
+/// What the residuals of a clip, or of a layer of it, are chosen from.
+struct Pass<'a> {
+    truth: &'a Truth,
+    joints: &'a Joints,
+    given: Option<&'a Given>,
+    strip: Strip,
+    tolerance: f64,
+    work: Work,
+    with_sources: bool,
+}
+
+impl Pass<'_> {
+    /// Sources, starts and residuals for a header that has none yet. `None` if some sample does not fit.
+    fn run(&self, mut header: Header) -> Option<(Plan, Choices)> {
+        let n = header.components();
+        header.sources = vec![[Source::default(); 2]; n];
+        header.starts = vec![8; n];
+        let skeleton = self.joints.skeleton();
+        let plan = Plan::new(&skeleton, header.clone()).ok()?;
+        (header.starts, header.sources) = cross::analyse(&self.over(&plan), self.with_sources);
+        let mut plan = Plan::new(&skeleton, header).ok()?;
+        let l = self.over(&plan);
+        let stripped = self.strip.of(&l);
+        let (keys, segments) = choose(&l, self.work, &stripped)?;
+        plan.header.starts = starts_of(&plan, &segments);
+        Some((plan, (keys, segments)))
+    }
+
+    fn over<'a>(&'a self, plan: &'a Plan) -> Loop<'a> {
+        Loop::new(plan, self.truth, self.joints, self.tolerance).with(self.given)
+    }
+}
+
+fn choose(l: &Loop<'_>, work: Work, stripped: &Stripped) -> Option<Choices> {
     let plan = l.plan;
     let w = plan.words;
     let calm = vec![CALM; plan.components];
@@ -311,7 +356,7 @@ fn choose(l: &Loop<'_>, work: Work) -> Option<Choices> {
     }
     let segments: Option<Vec<_>> = (0..plan.segments())
         .into_par_iter()
-        .map(|s| segment(l, s, &key_words[s * w..(s + 2) * w], work))
+        .map(|s| segment(l, s, &key_words[s * w..(s + 2) * w], work, stripped))
         .collect();
     Some((keys, segments?))
 }
@@ -329,7 +374,13 @@ fn residuals(frame: &Frame) -> Residuals {
     }
 }
 
-fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work) -> Option<Vec<Residuals>> {
+fn segment(
+    l: &Loop<'_>,
+    s: usize,
+    keys: &[i32],
+    work: Work,
+    stripped: &Stripped,
+) -> Option<Vec<Residuals>> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);
     let start = plan.key(s);
@@ -353,6 +404,15 @@ fn segment(l: &Loop<'_>, s: usize, keys: &[i32], work: Work) -> Option<Vec<Resid
             around: [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]),
             predictions: std::mem::take(&mut predictions),
         };
+        if stripped.has(l, &place, &mut frame) {
+            predictions = place.predictions;
+            words[step.sample * w..][..w].copy_from_slice(&frame.words);
+            out.push(Residuals {
+                shift: stored::STRIPPED,
+                k: vec![0; n],
+            });
+            continue;
+        }
         if !search::solve(l, &place, &mut frame, &mut lambda, work) {
             return None;
         }
@@ -376,7 +436,7 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
     let mut sums = vec![(0u64, 0u64); plan.components];
     for (s, samples) in segments.iter().enumerate() {
         for (step, residuals) in plan.steps_of(s).zip(samples) {
-            if step.level == 0 {
+            if step.level == 0 && residuals.shift != stored::STRIPPED {
                 for ((sum, count), k) in sums.iter_mut().zip(&residuals.k) {
                     *sum += u64::from(k.unsigned_abs());
                     *count += 1;

@@ -18,9 +18,15 @@
 //! ```
 
 mod blend;
+mod database;
+mod layer;
 mod resident;
 
 pub use blend::{blend, object_space};
+pub use database::{
+    Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked,
+};
+pub use layer::JointPose;
 pub use resident::{ResidentClip, Spare};
 
 use crate::open::kind;
@@ -28,6 +34,7 @@ use crate::{Error, Reel};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::curve::{self, Curves, Playhead};
+use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 pub use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
 use meshreel_codec::clip::record::{decode_clip, decode_skeleton};
 use meshreel_codec::clip::stored::{Scratch, Stored};
@@ -122,7 +129,19 @@ impl Reel {
             .collect()
     }
 
-    fn chunks_of(&self, kind: u16) -> impl Iterator<Item = u32> + '_ {
+    /// All tables of layers.
+    pub(crate) fn layer_tables(&self) -> Result<Vec<LayerTable>, Error> {
+        let mut decompressor = Decompressor::new();
+        self.chunks_of(kind::LAYERS)
+            .map(|chunk| {
+                let bytes = self.chunk(chunk, &mut decompressor)?;
+                let at = || format!("layers in chunk {chunk}");
+                decode_layers(&bytes).map_err(|c| Error::corrupt(self.path(), c, at()))
+            })
+            .collect()
+    }
+
+    pub(crate) fn chunks_of(&self, kind: u16) -> impl Iterator<Item = u32> + '_ {
         let chunks = (0..).zip(self.chunks());
         chunks.filter(move |(_, c)| c.kind == kind).map(|(i, _)| i)
     }

@@ -1,0 +1,521 @@
+//! Clips in layers: one compression, divided after quantization.
+//!
+//! ```text
+//! one pass       over all joints at the samples of the base; each layer that has the same samples takes its residuals out of it
+//! more passes    for a layer with samples of its own, against what the decoder has of the layers before it
+//! tiers          levels of the order of samples, the finest in the last tier
+//! ```
+//!
+//! A layer is promised at the samples that it has and that are not stripped. What stepped joints are before and after they change are keys, so that no tier
+//! and no rate blurs them.
+
+use super::closed_loop::Given;
+use super::compact::{self, Kinds, Slack};
+use super::search::Work;
+use super::truth::{Joints, Object, Truth, widen, worse};
+use super::{ClipOptions, Pass, Strip, counts, tuning};
+use crate::Error;
+use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
+use meshreel_codec::clip::stored::{self, Choices, Ends, Plan, STRIPPED, Scratch, Stored};
+use meshreel_codec::clip::{Header, Split};
+use meshreel_codec::transform::Transform;
+use meshreel_scene as scene;
+
+/// How a clip is divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Division {
+    /// The base first. At least one, at most [`layer::MAX_LAYERS`].
+    pub layers: Vec<Part>,
+    /// Per joint: its layer, at most that of any child.
+    pub layer_of: Vec<u8>,
+    /// Per joint: it keeps a sample's value until the next.
+    pub stepped: Vec<bool>,
+}
+
+/// A layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Name.
+    pub name: String,
+    /// Samples per second; the clip's where it is not lower.
+    pub rate: Option<f64>,
+    /// What goes without residuals.
+    pub strip: Strip,
+    /// Number of tiers, 1 … 8.
+    pub tiers: u8,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part {
+            name: String::new(),
+            rate: None,
+            strip: Strip::None,
+            tiers: 1,
+        }
+    }
+}
+
+/// A clip in layers.
+#[derive(Clone, Debug)]
+pub struct LayeredClip {
+    /// What is in which layer; the clip's number is 0.
+    pub table: LayerTable,
+    /// In order.
+    pub layers: Vec<CompressedLayer>,
+    /// What the decoder needs of the skeleton.
+    pub joints: Joints,
+    /// What is promised.
+    pub tolerance: f64,
+    /// Largest error of any layer at the samples that it keeps.
+    pub max_error: f64,
+    /// Rotation sub-tracks by kind.
+    pub rotations: [usize; 5],
+}
+
+/// A layer of it.
+#[derive(Clone, Debug)]
+pub struct CompressedLayer {
+    /// Header and what follows from it.
+    pub plan: Plan,
+    /// Residuals, as [`stored::encode`] takes them.
+    pub choices: Choices,
+    /// Samples without residuals, and the largest error at one.
+    pub stripped: (usize, f64),
+    /// Largest error at the others.
+    pub max_error: f64,
+    /// It was taken out of the pass over all layers: with the others so taken it is that clip, bit for bit.
+    pub taken_out: bool,
+}
+
+impl CompressedLayer {
+    /// The bytes of all tiers; the first with header and keys.
+    pub fn tiers(&self) -> Vec<Vec<u8>> {
+        let (keys, segments) = &self.choices;
+        (0..self.plan.tiers() as u32)
+            .map(|tier| {
+                let mut out = Vec::new();
+                if tier == 0 {
+                    stored::encode_head(&self.plan, &mut out);
+                    stored::encode_keys(&self.plan, keys, &mut out);
+                }
+                stored::encode_tier(&self.plan, tier, 0, segments, &mut out);
+                out
+            })
+            .collect()
+    }
+}
+
+/// A layer as it is decoded: local transforms of all joints at its samples.
+struct Decoded {
+    list: Option<Vec<u32>>,
+    poses: Vec<Transform>,
+}
+
+impl Decoded {
+    /// Joint `j` of `n` at sample `at` of the clip.
+    fn at(&self, at: u32, j: usize, n: usize, stepped: bool) -> scene::Qvv {
+        let pose = |i: usize| widen(&self.poses[i * n + j]);
+        let Some(list) = &self.list else {
+            return pose(at as usize);
+        };
+        match list.binary_search(&at) {
+            Ok(i) => pose(i),
+            Err(after) if stepped || after >= list.len() => pose(after - 1),
+            Err(after) => {
+                let (a, b) = (list[after - 1], list[after]);
+                let part = f64::from(at - a) / f64::from(b - a);
+                between(&pose(after - 1), &pose(after), part)
+            }
+        }
+    }
+}
+
+/// What a player shows between two samples.
+fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
+    let near = if a.rotation.dot(b.rotation) < 0.0 {
+        -b.rotation
+    } else {
+        b.rotation
+    };
+    scene::Qvv {
+        rotation: (a.rotation * (1.0 - part) + near * part).normalize(),
+        translation: a.translation.lerp(b.translation, part),
+        scale: a.scale.lerp(b.scale, part),
+    }
+}
+
+/// Compresses `clip` in layers.
+pub fn compress(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    division: &Division,
+) -> Result<LayeredClip, Error> {
+    super::check(skeleton, clip, options)?;
+    check(skeleton, clip, division)?;
+    let joints = Joints::new(skeleton, options.shell);
+    joints.skeleton().check().map_err(|e| Error::Unsupported {
+        what: format!("skeleton {}: {}", skeleton.name, e.0),
+    })?;
+    let truth = Truth::new(skeleton, clip);
+    let least = truth.extent() * 4.0 / f64::from(1u32 << 24);
+    let tolerance = options.tolerance.max(least);
+    for (constant, axes, part) in super::SLACKS {
+        let job = Job {
+            skeleton,
+            clip,
+            options,
+            division,
+            joints: &joints,
+            truth: &truth,
+            tolerance,
+            kinds: compact::kinds(&truth, &joints, tolerance, Slack { constant, axes }),
+            part,
+        };
+        if let Some(done) = job.run() {
+            return Ok(done);
+        }
+    }
+    Err(Error::Unsupported {
+        what: format!(
+            "clip {}: a tolerance of {tolerance} cannot be held in layers; give a larger --tolerance",
+            clip.name
+        ),
+    })
+}
+
+fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) -> Result<(), Error> {
+    let n = skeleton.joints.len();
+    let wrong = |what: &str| Err(Error::misuse(format!("clip {}: {what}", clip.name)));
+    let layers = division.layers.len();
+    if !(1..=layer::MAX_LAYERS).contains(&layers) {
+        return wrong("it must have 1 to 16 layers");
+    }
+    if division.layer_of.len() != n || division.stepped.len() != n {
+        return wrong("every joint must have a layer");
+    }
+    if division.layer_of.iter().any(|l| usize::from(*l) >= layers) {
+        return wrong("a joint is of a layer that there is not");
+    }
+    let closed = |(joint, own): (&scene::Joint, &u8)| {
+        joint.parent.is_none_or(|p| division.layer_of[p] <= *own)
+    };
+    if !(skeleton.joints.iter().zip(&division.layer_of)).all(closed) {
+        return wrong("the parent of a joint must be in the same layer or in one before it");
+    }
+    for part in &division.layers {
+        if part.rate.is_some_and(|r| !(r > 0.0 && r.is_finite())) {
+            return wrong("the rate of a layer must be above zero");
+        }
+        let sane = match part.strip {
+            Strip::None => true,
+            Strip::Error(e) => e >= 0.0 && e.is_finite(),
+            Strip::Share(s) => (0.0..=1.0).contains(&s),
+        };
+        if !sane || !(1..=8).contains(&part.tiers) {
+            return wrong("a layer's stripping or number of tiers is out of range");
+        }
+    }
+    Ok(())
+}
+
+/// What all passes share.
+struct Job<'a> {
+    skeleton: &'a scene::Skeleton,
+    clip: &'a scene::Clip,
+    options: &'a ClipOptions,
+    division: &'a Division,
+    joints: &'a Joints,
+    truth: &'a Truth,
+    tolerance: f64,
+    kinds: Kinds,
+    part: f64,
+}
+
+impl Job<'_> {
+    fn run(&self) -> Option<LayeredClip> {
+        let division = self.division;
+        let all = &division.layers;
+        let samples: Vec<Samples> = (0..all.len()).map(|l| self.samples(l)).collect();
+        let count = self.clip.samples as u32;
+        let lists: Vec<Option<Vec<u32>>> = samples.iter().map(|s| s.list(count)).collect();
+        // What can be taken out of one pass over everything.
+        let same = |l: usize| lists[l] == lists[0] && all[l].strip == all[0].strip;
+        let together: Vec<bool> = (0..all.len()).map(same).collect();
+        let changes = self.changes(&|j| together[usize::from(division.layer_of[j])]);
+        let split = Split {
+            layers: division.layer_of.clone(),
+            tiers: 0,
+            keys: keys(&changes, lists[0].as_deref(), count),
+        };
+        let (plan, choices) = self.pass(lists[0].as_deref(), split, &all[0], None)?;
+        let mut layers: Vec<CompressedLayer> = Vec::with_capacity(all.len());
+        let mut decoded: Vec<Decoded> = Vec::with_capacity(all.len());
+        let mut max_error = 0.0;
+        for l in 0..all.len() {
+            let list = lists[l].as_deref();
+            let given = self.given(l, list, &decoded);
+            let (mut own, choices) = if together[l] {
+                let parts = (&choices.0[..], &choices.1[..]);
+                layer::take_out(&self.joints.skeleton(), &plan, l as u8, parts).ok()?
+            } else {
+                let changes = self.changes(&|j| usize::from(division.layer_of[j]) == l);
+                let split = Split {
+                    layers: division.layer_of.clone(),
+                    tiers: 0,
+                    keys: keys(&changes, list, count),
+                };
+                self.pass(list, split, &all[l], Some((l as u8, &given)))?
+            };
+            own.header.split.tiers = all[l].tiers - 1;
+            let mut layer = CompressedLayer {
+                plan: own,
+                choices,
+                stripped: (0, 0.0),
+                max_error: 0.0,
+                taken_out: together[l],
+            };
+            let poses = decode(&self.joints.skeleton(), &layer.tiers())?;
+            self.measure(&mut layer, list, &given, &poses);
+            if layer.max_error.is_nan() || layer.max_error > self.tolerance {
+                return None;
+            }
+            max_error = worse(max_error, layer.max_error);
+            layers.push(layer);
+            decoded.push(Decoded {
+                list: lists[l].clone(),
+                poses,
+            });
+        }
+        let records = (all.iter().zip(samples).zip(&layers)).enumerate();
+        let table = LayerTable {
+            clip: 0,
+            samples: count,
+            layers: records
+                .map(|(l, ((part, samples), layer))| LayerRecord {
+                    name: part.name.clone(),
+                    samples,
+                    header: match l {
+                        0 => Vec::new(),
+                        _ => layer::header_bytes(&layer.plan.header),
+                    },
+                })
+                .collect(),
+            pieces: Vec::new(),
+            layer_of: division.layer_of.clone(),
+            stepped: division.stepped.clone(),
+        };
+        Some(LayeredClip {
+            table,
+            layers,
+            joints: self.joints.clone(),
+            tolerance: self.tolerance,
+            max_error,
+            rotations: counts(&self.kinds.rotations),
+        })
+    }
+
+    /// Samples before and at which stepped joints change, rising.
+    fn changes(&self, of: &dyn Fn(usize) -> bool) -> Vec<u32> {
+        let stepped = (0..self.truth.joints).filter(|&j| self.division.stepped[j] && of(j));
+        let stepped: Vec<usize> = stepped.collect();
+        let mut out = Vec::new();
+        for i in 1..self.truth.samples {
+            let changes = |&j: &usize| self.truth.local(i, j) != self.truth.local(i - 1, j);
+            if stepped.iter().any(changes) {
+                out.extend([i as u32 - 1, i as u32]);
+            }
+        }
+        out.dedup();
+        out
+    }
+
+    /// Which samples layer `l` has.
+    fn samples(&self, l: usize) -> Samples {
+        let step = match self.division.layers[l].rate {
+            Some(rate) if rate < self.clip.fps * (1.0 - 1e-9) => self.clip.fps / rate,
+            _ => return Samples::default(),
+        };
+        let changes = self.changes(&|j| usize::from(self.division.layer_of[j]) == l);
+        let regular = Samples {
+            step,
+            extra: Vec::new(),
+        };
+        let regular = regular.list(self.clip.samples as u32).unwrap_or_default();
+        Samples {
+            step,
+            extra: (changes.into_iter())
+                .filter(|at| regular.binary_search(at).is_err())
+                .collect(),
+        }
+    }
+
+    /// Residuals of a clip of these samples: of all joints, or of one layer where the others are given.
+    fn pass(
+        &self,
+        list: Option<&[u32]>,
+        split: Split,
+        part: &Part,
+        alone: Option<(u8, &Given)>,
+    ) -> Option<(Plan, Choices)> {
+        let work = Work::of(self.options.effort);
+        let (c, spread) = tuning(self.tolerance / self.options.shell, work);
+        let header = Header {
+            samples: list.map_or(self.clip.samples, <[u32]>::len) as u32,
+            fps: self.clip.fps,
+            start: self.clip.start,
+            base: (c * self.part * self.tolerance) as f32,
+            spread,
+            log: self.options.restart.clamp(1, 7),
+            rotations: self.kinds.rotations.clone(),
+            translations: self.kinds.translations.clone(),
+            scales: self.kinds.scales.clone(),
+            sources: Vec::new(),
+            starts: Vec::new(),
+            split,
+        };
+        let header = match alone {
+            Some((l, _)) => header.of_layer(l),
+            None => header,
+        };
+        let some = list.map(|list| Truth::new(self.skeleton, &subset(self.clip, list)));
+        Pass {
+            truth: some.as_ref().unwrap_or(self.truth),
+            joints: self.joints,
+            given: alone.map(|(_, given)| given),
+            strip: part.strip,
+            tolerance: self.tolerance,
+            work,
+            with_sources: self.options.effort > 1,
+        }
+        .run(header)
+    }
+
+    /// All but layer `l` at its samples: layers before it as they are decoded, others in the rest pose.
+    fn given(&self, l: usize, list: Option<&[u32]>, decoded: &[Decoded]) -> Given {
+        let (n, division) = (self.truth.joints, self.division);
+        let count = list.map_or(self.truth.samples, <[u32]>::len);
+        let mut local = Vec::with_capacity(n * count);
+        for i in 0..count {
+            let at = list.map_or(i as u32, |list| list[i]);
+            for j in 0..n {
+                local.push(match decoded.get(usize::from(division.layer_of[j])) {
+                    Some(before) => before.at(at, j, n, division.stepped[j]),
+                    None => widen(&self.joints.rest[j]),
+                });
+            }
+        }
+        let own = |of: &u8| usize::from(*of) == l;
+        Given {
+            own: division.layer_of.iter().map(own).collect(),
+            local,
+        }
+    }
+
+    /// Errors of a layer at the samples that it has.
+    fn measure(
+        &self,
+        layer: &mut CompressedLayer,
+        list: Option<&[u32]>,
+        given: &Given,
+        poses: &[Transform],
+    ) {
+        let n = self.truth.joints;
+        let count = list.map_or(self.truth.samples, <[u32]>::len);
+        let mut stripped = vec![false; count];
+        for (s, samples) in layer.choices.1.iter().enumerate() {
+            for (step, residuals) in layer.plan.steps_of(s).zip(samples) {
+                stripped[layer.plan.key(s) + step.sample] = residuals.shift == STRIPPED;
+            }
+        }
+        let mut object = vec![Object::IDENTITY; n];
+        for (i, stripped) in stripped.into_iter().enumerate() {
+            let at = list.map_or(i, |list| list[i] as usize);
+            let mut worst: f64 = 0.0;
+            for j in 0..n {
+                let local = match given.own[j] {
+                    true => widen(&poses[i * n + j]),
+                    false => given.local[i * n + j],
+                };
+                let parent = self.joints.parents[j] as usize;
+                let parent = if parent < j { object[parent] } else { Object::IDENTITY };
+                object[j] = parent.child(&local, self.truth.scaled);
+                if given.own[j] {
+                    let shell = f64::from(self.joints.shell[j]);
+                    worst = worse(worst, object[j].distance(self.truth.object(at, j), shell));
+                }
+            }
+            let to = match stripped {
+                true => {
+                    layer.stripped.0 += 1;
+                    &mut layer.stripped.1
+                }
+                false => &mut layer.max_error,
+            };
+            *to = worse(*to, worst.sqrt());
+        }
+    }
+}
+
+/// Those samples of a layer, in its numbers, that are in `changes`; the first and last are keys anyway.
+fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
+    let own = |at: &u32| match list {
+        Some(list) => list.binary_search(at).ok().map(|i| i as u32),
+        None => Some(*at),
+    };
+    let last = list.map_or(count, |list| list.len() as u32) - 1;
+    let all = changes.iter().filter_map(own);
+    all.filter(|at| *at > 0 && *at < last).collect()
+}
+
+/// A clip of some samples of another.
+fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
+    fn some<T: Copy + PartialEq>(
+        track: &scene::SubTrack<T>,
+        list: &[u32],
+    ) -> scene::SubTrack<T> {
+        let values = list.iter().map(|&i| track.at(i as usize)).collect();
+        scene::SubTrack::new(values).unwrap_or_else(|| track.clone())
+    }
+    let track = |t: &scene::Track| scene::Track {
+        rotation: some(&t.rotation, list),
+        translation: some(&t.translation, list),
+        scale: some(&t.scale, list),
+    };
+    scene::Clip {
+        samples: list.len(),
+        tracks: clip.tracks.iter().map(track).collect(),
+        ..clip.clone()
+    }
+}
+
+/// All poses of a layer, from its bytes.
+fn decode(
+    skeleton: &meshreel_codec::clip::Skeleton<'_>,
+    tiers: &[Vec<u8>],
+) -> Option<Vec<Transform>> {
+    let first = Stored::open(skeleton, &tiers[0]).ok()?;
+    let plan = &first.plan;
+    let n = skeleton.parents.len();
+    let ends = (tiers[1..].iter())
+        .map(|bytes| Ends::read(plan.segments(), bytes).ok())
+        .collect::<Option<Vec<_>>>()?;
+    let mut poses = vec![Transform::IDENTITY; n * plan.header.samples as usize];
+    let mut scratch = Scratch::new(plan);
+    for i in 0..plan.keys() {
+        plan.pose(first.key_words(i), &mut poses[plan.key(i) * n..][..n]);
+    }
+    for s in 0..plan.segments() {
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let parts = std::iter::once(first.segment(s)).chain(upper);
+        let parts: Vec<&[u8]> = parts.collect::<Option<_>>()?;
+        stored::decode_segment(plan, first.keys(), s, &parts, &mut scratch).ok()?;
+        for i in 1..plan.key(s + 1) - plan.key(s) {
+            let at = plan.key(s) + i;
+            plan.pose(scratch.sample(plan, i), &mut poses[at * n..][..n]);
+        }
+    }
+    Some(poses)
+}
+

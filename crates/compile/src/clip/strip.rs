@@ -1,0 +1,92 @@
+//! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter least. Keys are never stripped.
+
+use super::closed_loop::{Frame, Loop, Place};
+use super::cross;
+use meshreel_codec::clip::stored::CALM;
+
+/// Which samples are stripped.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Strip {
+    /// None.
+    #[default]
+    None,
+    /// Those whose prediction is no farther from the source than this length.
+    Error(f64),
+    /// This part of all samples, 0 … 1: those whose prediction from their true neighbours is nearest.
+    Share(f64),
+}
+
+/// The same for one clip.
+pub enum Stripped {
+    /// None.
+    None,
+    /// Square of the error that is allowed.
+    Error(f64),
+    /// Per sample.
+    Listed(Vec<bool>),
+}
+
+impl Strip {
+    /// For the clip of `l`.
+    pub fn of(self, l: &Loop<'_>) -> Stripped {
+        match self {
+            Strip::None => Stripped::None,
+            Strip::Error(error) => Stripped::Error(error * error),
+            Strip::Share(share) => Stripped::Listed(least(l, share)),
+        }
+    }
+}
+
+impl Stripped {
+    /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of it.
+    pub fn has(&self, l: &Loop<'_>, place: &Place<'_>, frame: &mut Frame) -> bool {
+        match self {
+            Stripped::None => false,
+            Stripped::Listed(list) => {
+                let stripped = list[place.sample];
+                if stripped {
+                    l.predicted(place, frame);
+                }
+                stripped
+            }
+            Stripped::Error(limit) => {
+                l.predicted(place, frame);
+                frame.error.iter().all(|error| error <= limit)
+            }
+        }
+    }
+}
+
+/// The least important samples, by how far each is from its prediction when all others are true.
+fn least(l: &Loop<'_>, share: f64) -> Vec<bool> {
+    let plan = l.plan;
+    let (w, n) = (plan.words, plan.components);
+    let words = cross::ideal(l);
+    let mut frame = l.frame();
+    let calm = vec![CALM; n];
+    let means = meshreel_codec::clip::entropy::Means::default();
+    let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.truth.samples);
+    for s in 0..plan.segments() {
+        let start = plan.key(s);
+        for step in plan.steps_of(s) {
+            let mut place = Place {
+                sample: start + step.sample,
+                level: step.level as usize,
+                means: &means,
+                around: [&calm, &calm],
+                predictions: Vec::new(),
+            };
+            l.predict(&words[start * w..], &step.taps, &mut place.predictions);
+            l.predicted(&place, &mut frame);
+            let worst = frame.error.iter().copied().fold(0.0, super::worse);
+            errors.push((worst, place.sample));
+        }
+    }
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let count = (share.clamp(0.0, 1.0) * l.truth.samples as f64) as usize;
+    let mut list = vec![false; l.truth.samples];
+    for (_, sample) in errors.iter().take(count) {
+        list[*sample] = true;
+    }
+    list
+}

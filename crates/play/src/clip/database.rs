@@ -1,0 +1,876 @@
+//! Many clips whose layers and tiers come and go while they are played, in memory that is fixed when the file is opened.
+//!
+//! What is always there: headers, and the base's first tier. All else lies in chunks, each of one layer and tier of some clips; [`Database::stream_in`] and
+//! [`Database::stream_out`] say what shall be there, [`Database::tick`] begins reads and hands over what has arrived. Poses are sampled through
+//! [`DatabaseClip`], from any thread, also while a tick runs.
+//!
+//! ```text
+//! slot      empty → reading → arrived → there → empty          cancelled while it is read: its memory comes back with the read
+//! tick      checks what arrived; then hands it over, for which it waits for nobody: where poses are being sampled it is done at the next tick
+//! sampler   holds what is there still, for one pose
+//! ```
+//!
+//! ```no_run
+//! use meshreel::clip::{Database, DatabaseOptions, Part, Repeats, Rounding};
+//! use meshreel::{Limits, Transform};
+//!
+//! # fn main() -> Result<(), meshreel::Error> {
+//! let mut database = Database::open("set.reel", &Limits::default(), DatabaseOptions::default())?;
+//! let walk = database.clip(0)?;
+//! let mut cursor = walk.cursor();
+//! let mut pose = vec![Transform::IDENTITY; walk.joints()];
+//! database.stream_in(Part { layer: 0, tier: 1 }, None)?;
+//! database.tick();
+//! walk.sample(&mut cursor, 0.25, Repeats::Wrap, Rounding::None, &mut pose)?;
+//! # Ok(())
+//! # }
+//! ```
+
+use super::layer::{Have, JointPose, LayerCursor, LayerSet, broken, segments_of};
+use super::{Repeats, Rounding, SkeletonRecord};
+use crate::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
+use crate::jobs::Crew;
+use crate::open::kind;
+use crate::{Error, Limits, Reel};
+use meshreel_codec::Corrupt;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::clip::layer::{check_segments, decode, segment};
+use meshreel_codec::clip::record::decode_clip;
+use meshreel_codec::clip::schedule::MAX_TIERS;
+use meshreel_codec::clip::stored::{Scratch, Stored, decode_keys_with};
+use meshreel_codec::transform::Transform;
+use meshreel_format::{FileSource, ReadAt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Memory and threads of a database.
+#[derive(Clone, Debug)]
+pub struct DatabaseOptions {
+    /// Bytes for chunks that are there; rounded down to whole chunks of the largest size in the file.
+    pub memory: u64,
+    /// Threads that read, for files and memory.
+    pub threads: usize,
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        DatabaseOptions {
+            memory: 4 << 20,
+            threads: 1,
+        }
+    }
+}
+
+/// What can come and go: a tier of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// Layer; 0 is the base.
+    pub layer: u8,
+    /// Tier. A tier is used when all before it are there. The base's tier 0 is always there.
+    pub tier: u8,
+}
+
+/// How much of a part is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartState {
+    /// Chunks that it has.
+    pub chunks: usize,
+    /// Of these, how many are there.
+    pub there: usize,
+    /// How many are being read.
+    pub reading: usize,
+    /// How many could not be read, or held something else than they should; they are asked for again with [`Database::stream_in`].
+    pub failed: usize,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+impl PartState {
+    /// All of it is there.
+    pub fn is_there(&self) -> bool {
+        self.there == self.chunks
+    }
+}
+
+/// What a tick did.
+#[derive(Clone, Debug, Default)]
+pub struct Ticked {
+    /// Chunks that are there now and were not before.
+    pub arrived: usize,
+    /// Chunks that arrived, but are handed over at a later tick, because poses were being sampled.
+    pub waiting: usize,
+    /// The first failure since the last tick, and how many there were.
+    pub failed: Option<(Arc<Error>, usize)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Out,
+    /// In this slot, being read.
+    Reading(u32),
+    /// No longer wanted; the slot is free when the read ends.
+    Cancelled(u32),
+    /// In this slot.
+    There(u32),
+    /// Could not be had.
+    Failed,
+}
+
+/// A chunk of pieces.
+struct Chunk {
+    part: Part,
+    /// In the container.
+    index: usize,
+    offset: u64,
+    size: u32,
+    state: State,
+    /// The clips that have pieces in it.
+    clips: Vec<u32>,
+}
+
+/// What never changes.
+struct Fixed {
+    path: PathBuf,
+    clips: Vec<Entry>,
+}
+
+struct Entry {
+    name: String,
+    skeleton: Arc<SkeletonRecord>,
+    set: LayerSet,
+    base: Stored,
+}
+
+/// What samplers see.
+struct Published {
+    /// Per chunk: its bytes as words, where it is there.
+    chunks: Vec<Option<Vec<u64>>>,
+    sizes: Vec<u32>,
+    /// Per clip and layer after the base: words of the keys, and whether they are valid.
+    keys: Vec<Vec<(Vec<i32>, bool)>>,
+}
+
+/// Who opens, streams and ticks. Clips are sampled through [`Database::clip`].
+pub struct Database {
+    fixed: Arc<Fixed>,
+    published: Arc<RwLock<Published>>,
+    reel: Reel,
+    source: Arc<dyn Source>,
+    crew: Option<Arc<Crew<Positioning>>>,
+    mailbox: Arc<Mailbox>,
+    chunks: Vec<Chunk>,
+    /// Memory of free slots.
+    free: Vec<(u32, Vec<u64>)>,
+    /// What was checked and waits to be handed over: chunk, slot, memory.
+    ready: Vec<(usize, u32, Vec<u64>)>,
+    slot_bytes: usize,
+    slots: usize,
+    scratch: Scratch,
+    tokens: u64,
+    failed: Option<(Arc<Error>, usize)>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("clips", &self.clips())
+            .field("chunks", &self.chunks.len())
+            .field("slots", &self.slots)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens a file. All memory is taken here.
+    pub fn open(
+        path: impl AsRef<Path>,
+        limits: &Limits,
+        options: DatabaseOptions,
+    ) -> Result<Database, Error> {
+        let path = path.as_ref();
+        let file = FileSource::open(path).map_err(|source| Error::Io {
+            path: path.into(),
+            what: "could not be opened".into(),
+            source,
+        })?;
+        Database::from_bytes(path, Arc::new(file), limits, options)
+    }
+
+    /// The same for bytes that lie in memory, or anything else that a thread can read. `name` stands in errors.
+    pub fn from_bytes(
+        name: impl AsRef<Path>,
+        bytes: Arc<dyn ReadAt>,
+        limits: &Limits,
+        options: DatabaseOptions,
+    ) -> Result<Database, Error> {
+        let crew = Arc::new(Crew::new(
+            "meshreel database",
+            options.threads,
+            256,
+            Positioning::run,
+        ));
+        let source = Positioned {
+            source: bytes,
+            crew: crew.clone(),
+        };
+        let mut database =
+            Database::from_source(name, Arc::new(source), limits, options)?;
+        database.crew = Some(crew);
+        Ok(database)
+    }
+
+    /// The same for a source of one's own, such as a pack file: the trait that a [`crate::Player`] reads through.
+    pub fn from_source(
+        name: impl AsRef<Path>,
+        source: Arc<dyn Source>,
+        limits: &Limits,
+        options: DatabaseOptions,
+    ) -> Result<Database, Error> {
+        let path = name.as_ref().to_path_buf();
+        let waiting = Waiting {
+            source: source.clone(),
+            closing: Arc::new(AtomicBool::new(false)),
+        };
+        let reader = meshreel_format::Reader::open_named(Arc::new(waiting), &path, &limits.format)?;
+        let reel = Reel::check(reader, limits)?;
+        let (fixed, mut chunks) = open(&reel)?;
+        let largest = chunks.iter().map(|c| c.size as usize).max().unwrap_or(0);
+        let slot_bytes = largest.next_multiple_of(8);
+        let asked = match slot_bytes {
+            0 => 0,
+            size => (options.memory / size as u64).min(chunks.len() as u64) as usize,
+        };
+        let taken = (asked * slot_bytes) as u64;
+        if taken > limits.max_memory {
+            return Err(Error::limit(&path, "bytes of a database", taken, limits.max_memory));
+        }
+        let free = (0..asked as u32)
+            .map(|slot| (slot, vec![0u64; slot_bytes / 8]))
+            .collect();
+        let mut scratch = Scratch::default();
+        let mut keys = Vec::with_capacity(fixed.clips.len());
+        for clip in &fixed.clips {
+            let mut own = Vec::with_capacity(clip.set.layers.len());
+            for layer in clip.set.layers.iter().skip(1) {
+                scratch.make_room(&layer.plan);
+                own.push((vec![0; layer.plan.keys() * layer.plan.words], false));
+            }
+            keys.push(own);
+        }
+        for (c, clip) in (0u32..).zip(&fixed.clips) {
+            for piece in &clip.set.table.pieces {
+                let chunk = &mut chunks[piece.chunk as usize];
+                if chunk.clips.last() != Some(&c) {
+                    chunk.clips.push(c);
+                }
+            }
+        }
+        let published = Published {
+            chunks: (0..chunks.len()).map(|_| None).collect(),
+            sizes: chunks.iter().map(|c| c.size).collect(),
+            keys,
+        };
+        Ok(Database {
+            fixed: Arc::new(fixed),
+            published: Arc::new(RwLock::new(published)),
+            reel,
+            source,
+            crew: None,
+            mailbox: Arc::new(Mailbox::new(asked)),
+            ready: Vec::with_capacity(asked),
+            chunks,
+            free,
+            slot_bytes,
+            slots: asked,
+            scratch,
+            tokens: 0,
+            failed: None,
+        })
+    }
+
+    /// Number of clips.
+    pub fn clips(&self) -> usize {
+        self.fixed.clips.len()
+    }
+    /// The file.
+    pub fn reel(&self) -> &Reel {
+        &self.reel
+    }
+    /// Bytes of a slot, and how many slots there are: the memory for chunks.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.slot_bytes, self.slots)
+    }
+
+    /// Clip number `clip`, to be sampled; any number, on any thread.
+    pub fn clip(&self, clip: usize) -> Result<DatabaseClip, Error> {
+        if clip >= self.clips() {
+            return Err(Error::misuse(format!("clip {clip} of {}", self.clips())));
+        }
+        Ok(DatabaseClip {
+            fixed: self.fixed.clone(),
+            published: self.published.clone(),
+            clip,
+        })
+    }
+
+    /// All parts that can come and go, rising.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = self.chunks.iter().map(|c| c.part).collect();
+        parts.sort();
+        parts.dedup();
+        parts
+    }
+
+    /// How much of a part is there, of one clip or of all.
+    pub fn state(&self, part: Part, clip: Option<usize>) -> PartState {
+        let mut state = PartState::default();
+        for chunk in self.chunks.iter().filter(|c| c.is(part, clip)) {
+            state.chunks += 1;
+            state.bytes += u64::from(chunk.size);
+            match chunk.state {
+                State::There(_) => state.there += 1,
+                State::Reading(_) => state.reading += 1,
+                State::Failed => state.failed += 1,
+                State::Out | State::Cancelled(_) => {}
+            }
+        }
+        state
+    }
+
+    /// Begins to read what is not there of a part, of one clip (and what lies in the same chunks) or of all. Returns the number of chunks.
+    /// An error, and nothing done, where they do not fit into what is free.
+    pub fn stream_in(&mut self, part: Part, clip: Option<usize>) -> Result<usize, Error> {
+        let mut wanted = 0;
+        for chunk in self.chunks.iter_mut().filter(|c| c.is(part, clip)) {
+            match chunk.state {
+                State::Out | State::Failed => wanted += 1,
+                _ => {}
+            }
+        }
+        if wanted > self.free.len() {
+            return Err(Error::limit(
+                self.reel.path(),
+                "chunks that are there; stream something out, or open with more memory",
+                (self.slots - self.free.len() + wanted) as u64,
+                self.slots as u64,
+            ));
+        }
+        for i in 0..self.chunks.len() {
+            let chunk = &mut self.chunks[i];
+            if !chunk.is(part, clip) || !matches!(chunk.state, State::Out | State::Failed) {
+                continue;
+            }
+            let Some((slot, words)) = self.free.pop() else {
+                break;
+            };
+            chunk.state = State::Reading(slot);
+            self.tokens += 1;
+            self.mailbox.began(slot, Token(self.tokens));
+            self.source.start(Read::into_slot(
+                self.mailbox.clone(),
+                slot,
+                Token(self.tokens),
+                chunk.offset,
+                chunk.size as usize,
+                words,
+            ));
+        }
+        Ok(wanted)
+    }
+
+    /// Takes a part away, of one clip (and what lies in the same chunks) or of all; reads that are under way are cancelled. What is being sampled now keeps it
+    /// for that pose. Returns the number of chunks. Waits until no pose is being sampled.
+    pub fn stream_out(&mut self, part: Part, clip: Option<usize>) -> usize {
+        let mut count = self.cancel(part, clip);
+        let published = self.published.clone();
+        let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
+        for (i, chunk) in self.chunks.iter_mut().enumerate() {
+            if !chunk.is(part, clip) {
+                continue;
+            }
+            if let State::There(slot) = chunk.state {
+                chunk.state = State::Out;
+                count += 1;
+                if let Some(words) = published.chunks[i].take() {
+                    self.free.push((slot, words));
+                }
+                for &c in &chunk.clips {
+                    forget(&self.fixed, &mut published, i, c as usize);
+                }
+            }
+        }
+        count
+    }
+
+    /// Stops reads of a part that are under way. Returns their number. Their memory is free when the source lets go of it.
+    pub fn cancel(&mut self, part: Part, clip: Option<usize>) -> usize {
+        let mut count = 0;
+        for (i, chunk) in self.chunks.iter_mut().enumerate() {
+            let State::Reading(slot) = chunk.state else {
+                continue;
+            };
+            if !chunk.is(part, clip) {
+                continue;
+            }
+            count += 1;
+            // What is read already and waits for its turn is not waited for.
+            if let Some(at) = self.ready.iter().position(|(own, ..)| *own == i) {
+                let (_, slot, words) = self.ready.swap_remove(at);
+                self.free.push((slot, words));
+                chunk.state = State::Out;
+                continue;
+            }
+            chunk.state = State::Cancelled(slot);
+            if let Some(token) = self.mailbox.cancel(slot) {
+                self.source.cancel(token);
+            }
+        }
+        count
+    }
+
+    /// Collects reads that have ended, checks them, and hands over what is good. Never waits, allocates nothing but for an error.
+    pub fn tick(&mut self) -> Ticked {
+        if let Some(crew) = &self.crew {
+            crew.run_all();
+        }
+        for i in 0..self.chunks.len() {
+            let (State::Reading(slot) | State::Cancelled(slot)) = self.chunks[i].state else {
+                continue;
+            };
+            if let Some((result, words)) = self.mailbox.take(slot) {
+                self.ended(i, slot, result, words);
+            }
+        }
+        let mut ticked = Ticked::default();
+        let published = self.published.clone();
+        if let Ok(mut published) = published.try_write() {
+            while let Some((i, slot, words)) = self.ready.pop() {
+                let chunk = &mut self.chunks[i];
+                published.chunks[i] = Some(words);
+                let mut good = true;
+                for &c in &chunk.clips {
+                    good &= learn(&self.fixed, &mut published, &mut self.scratch, i, c as usize)
+                        .is_ok();
+                }
+                if good {
+                    chunk.state = State::There(slot);
+                    ticked.arrived += 1;
+                    continue;
+                }
+                chunk.state = State::Failed;
+                let error = Error::corrupt(
+                    &self.fixed.path,
+                    Corrupt("keys of a layer are damaged"),
+                    format!("chunk {}", chunk.index),
+                );
+                fail(&mut self.failed, error);
+                for &c in &chunk.clips {
+                    forget(&self.fixed, &mut published, i, c as usize);
+                }
+                if let Some(words) = published.chunks[i].take() {
+                    self.free.push((slot, words));
+                }
+            }
+        }
+        ticked.waiting = self.ready.len();
+        ticked.failed = self.failed.take();
+        ticked
+    }
+
+    /// A read came back.
+    fn ended(&mut self, i: usize, slot: u32, result: std::io::Result<usize>, words: Vec<u64>) {
+        let chunk = &mut self.chunks[i];
+        if let State::Cancelled(_) = chunk.state {
+            chunk.state = State::Out;
+            self.free.push((slot, words));
+            return;
+        }
+        let size = chunk.size as usize;
+        let path = self.reel.path();
+        let checked = match result {
+            Ok(filled) if filled == size => {
+                let bytes: &[u8] = &bytemuck::cast_slice(&words)[..size];
+                (self.reel.reader().check_chunk(chunk.index, bytes))
+                    .map_err(Error::from)
+                    .and_then(|()| {
+                        let fixed = &self.fixed;
+                        let all = chunk.clips.iter();
+                        all.copied().try_for_each(|c| {
+                            check(&fixed.clips[c as usize], i, bytes)
+                                .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
+                        })
+                    })
+            }
+            Ok(_) => Err(Error::Io {
+                path: path.into(),
+                what: "a chunk was read in part".into(),
+                source: std::io::ErrorKind::UnexpectedEof.into(),
+            }),
+            Err(source) => Err(Error::Io {
+                path: path.into(),
+                what: "a chunk could not be read".into(),
+                source,
+            }),
+        };
+        match checked {
+            Ok(()) => self.ready.push((i, slot, words)),
+            Err(error) => {
+                chunk.state = State::Failed;
+                self.free.push((slot, words));
+                fail(&mut self.failed, error);
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        for chunk in &mut self.chunks {
+            if let State::Reading(slot) = chunk.state
+                && let Some(token) = self.mailbox.cancel(slot)
+            {
+                self.source.cancel(token);
+            }
+        }
+        if let Some(crew) = &self.crew {
+            crew.close(true);
+        }
+    }
+}
+
+impl Chunk {
+    fn is(&self, part: Part, clip: Option<usize>) -> bool {
+        self.part == part
+            && clip.is_none_or(|clip| self.clips.binary_search(&(clip as u32)).is_ok())
+    }
+}
+
+fn fail(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
+    match failed {
+        Some((_, count)) => *count += 1,
+        none => *none = Some((Arc::new(error), 1)),
+    }
+}
+
+/// Everything that stays.
+fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
+    let path = reel.path();
+    let skeletons = reel.skeletons()?;
+    let mut decompressor = Decompressor::new();
+    let mut chunks = Vec::new();
+    let mut room = Vec::new();
+    for index in reel.chunks_of(kind::PIECES) {
+        let entry = &reel.chunks()[index as usize];
+        room.push((entry.size, entry.size));
+        chunks.push(Chunk {
+            part: Part { layer: 0, tier: 0 },
+            index: index as usize,
+            offset: entry.offset,
+            size: entry.size,
+            state: State::Out,
+            clips: Vec::new(),
+        });
+    }
+    let mut tables = reel.layer_tables()?;
+    let mut clips = Vec::new();
+    for (c, chunk) in (0u32..).zip(reel.chunks_of(kind::CLIP)) {
+        let bytes = reel.chunk(chunk, &mut decompressor)?;
+        let at = |e: Corrupt| Error::corrupt(path, e, format!("clip in chunk {chunk}"));
+        let (record, stored) = decode_clip(&bytes).map_err(at)?;
+        let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
+            return Err(at(Corrupt("a clip of a skeleton that is not there")));
+        };
+        let Some(i) = tables.iter().position(|t| t.clip == c) else {
+            return Err(Error::misuse(format!(
+                "clip {} of {} has no layers that can be streamed; play it with Reel::clips",
+                record.name,
+                path.display()
+            )));
+        };
+        let base = Stored::open(&skeleton.skeleton(), stored).map_err(at)?;
+        let set = LayerSet::new(
+            &skeleton.skeleton(),
+            tables.swap_remove(i),
+            &base.plan,
+            base.head_bytes,
+            &mut room,
+        )
+        .map_err(at)?;
+        clips.push(Entry {
+            name: record.name,
+            skeleton: skeleton.clone(),
+            set,
+            base,
+        });
+    }
+    let mut seen = vec![false; chunks.len()];
+    for piece in clips.iter().flat_map(|clip| &clip.set.table.pieces) {
+        let part = Part {
+            layer: piece.layer,
+            tier: piece.tier,
+        };
+        let own = &mut chunks[piece.chunk as usize].part;
+        if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
+            return Err(Error::corrupt(
+                path,
+                Corrupt("a chunk of several tiers"),
+                "pieces of clips",
+            ));
+        }
+        *own = part;
+    }
+    let fixed = Fixed {
+        path: path.into(),
+        clips,
+    };
+    Ok((fixed, chunks))
+}
+
+/// What of chunk `i` is of a clip: which layer, whether a piece is its tier's first, and the piece.
+fn pieces_in(
+    entry: &Entry,
+    i: usize,
+) -> impl Iterator<Item = (usize, bool, &meshreel_codec::clip::layer::Piece)> {
+    (entry.set.layers.iter().enumerate()).flat_map(move |(l, layer)| {
+        let tiers = layer.pieces.iter();
+        tiers.flat_map(move |pieces| {
+            let all = pieces.iter().enumerate();
+            all.filter(move |(_, (_, piece))| piece.chunk as usize == i)
+                .map(move |(k, (_, piece))| (l, k == 0, piece))
+        })
+    })
+}
+
+/// Whether the bytes of chunk `i` are what a clip's table says.
+fn check(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+    for (_, first, piece) in pieces_in(entry, i) {
+        let own = segments_of(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
+        check_segments(own, piece.segments as usize)?;
+    }
+    Ok(())
+}
+
+/// Decodes the keys that chunk `i` holds of a clip.
+fn learn(
+    fixed: &Fixed,
+    published: &mut Published,
+    scratch: &mut Scratch,
+    i: usize,
+    clip: usize,
+) -> Result<(), Corrupt> {
+    let Published { chunks, keys, .. } = published;
+    let bytes: &[u8] = bytemuck::cast_slice(chunks[i].as_deref().unwrap_or(&[]));
+    for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
+        if first && l > 0 && piece.tier == 0 {
+            let (words, there) = &mut keys[clip][l - 1];
+            let bytes = bytes.get(piece.offset as usize..).unwrap_or(&[]);
+            let plan = &fixed.clips[clip].set.layers[l].plan;
+            *there = decode_keys_with(plan, bytes, words, scratch).is_ok();
+            if !*there {
+                return Err(Corrupt("keys of a layer"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keys whose chunk goes.
+fn forget(fixed: &Fixed, published: &mut Published, i: usize, clip: usize) {
+    for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
+        if first && l > 0 && piece.tier == 0 {
+            published.keys[clip][l - 1].1 = false;
+        }
+    }
+}
+
+/// A clip of a database, to be sampled. Clones are cheap.
+#[derive(Clone)]
+pub struct DatabaseClip {
+    fixed: Arc<Fixed>,
+    published: Arc<RwLock<Published>>,
+    clip: usize,
+}
+
+impl std::fmt::Debug for DatabaseClip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseClip")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A place in a clip of a database, with the memory that playing it needs.
+#[derive(Debug)]
+pub struct DatabaseCursor {
+    clip: usize,
+    layers: Vec<LayerCursor>,
+}
+
+/// What is there of one layer.
+struct There<'a> {
+    entry: &'a Entry,
+    published: &'a Published,
+    clip: usize,
+    layer: usize,
+}
+
+impl There<'_> {
+    fn bytes(&self, tier: usize, s: usize) -> Option<&[u8]> {
+        let (piece, at) = self.entry.set.layers[self.layer].piece(tier, s)?;
+        let chunk = self.published.chunks[piece.chunk as usize].as_ref()?;
+        let size = self.published.sizes[piece.chunk as usize] as usize;
+        let bytes: &[u8] = bytemuck::cast_slice(chunk);
+        let own = segments_of(piece, s == at, bytes.get(..size)?)?;
+        segment(own, piece.segments as usize, at)
+    }
+}
+
+impl Have for There<'_> {
+    fn keys(&self) -> Option<&[i32]> {
+        match self.layer {
+            0 => Some(self.entry.base.keys()),
+            l => {
+                let (words, there) = &self.published.keys[self.clip][l - 1];
+                there.then_some(words)
+            }
+        }
+    }
+
+    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
+        for tier in 0..self.entry.set.layers[self.layer].plan.tiers() {
+            let bytes = match (self.layer, tier) {
+                (0, 0) => self.entry.base.segment(s),
+                _ => self.bytes(tier, s),
+            };
+            match bytes {
+                Some(bytes) => out[tier] = bytes,
+                None => return tier,
+            }
+        }
+        self.entry.set.layers[self.layer].plan.tiers()
+    }
+
+    fn tiers(&self, s: usize) -> usize {
+        let layer = &self.entry.set.layers[self.layer];
+        let there = |tier: &usize| {
+            (self.layer, *tier) == (0, 0)
+                || (layer.piece(*tier, s)).is_some_and(|(piece, _)| {
+                    self.published.chunks[piece.chunk as usize].is_some()
+                })
+        };
+        (0..layer.plan.tiers()).take_while(there).count()
+    }
+}
+
+impl DatabaseClip {
+    fn entry(&self) -> &Entry {
+        &self.fixed.clips[self.clip]
+    }
+    /// Name.
+    pub fn name(&self) -> &str {
+        &self.entry().name
+    }
+    /// Its skeleton.
+    pub fn skeleton(&self) -> &SkeletonRecord {
+        &self.entry().skeleton
+    }
+    /// Number of joints: the length of a pose.
+    pub fn joints(&self) -> usize {
+        self.entry().skeleton.parents.len()
+    }
+    /// Number of samples, at least 1.
+    pub fn samples(&self) -> usize {
+        self.entry().set.samples()
+    }
+    /// Samples per second.
+    pub fn fps(&self) -> f64 {
+        self.entry().set.fps
+    }
+    /// Seconds from first to last sample.
+    pub fn duration(&self) -> f64 {
+        (self.samples() - 1) as f64 / self.fps()
+    }
+    /// The layer of a joint: 0 the base, others cosmetic.
+    pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        self.entry().set.table.layer_of.get(joint).copied()
+    }
+    /// Memory for one place in it.
+    pub fn cursor(&self) -> DatabaseCursor {
+        DatabaseCursor {
+            clip: self.clip,
+            layers: self.entry().set.cursors(),
+        }
+    }
+
+    /// Local transforms of all joints `seconds` after the first sample, from what is there, into `pose`, one per joint. Allocates nothing.
+    pub fn sample(
+        &self,
+        cursor: &mut DatabaseCursor,
+        seconds: f64,
+        repeats: Repeats,
+        rounding: Rounding,
+        pose: &mut [Transform],
+    ) -> Result<(), Error> {
+        if pose.len() != self.joints() {
+            return Err(Error::misuse(format!(
+                "a pose of {} transforms for {} joints",
+                pose.len(),
+                self.joints()
+            )));
+        }
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let have = |layer| {
+            Some(There {
+                entry,
+                published: &published,
+                clip: self.clip,
+                layer,
+            })
+        };
+        let spot = entry.set.spot(seconds, repeats);
+        (entry.set)
+            .pose(have, &mut cursor.layers, spot, rounding, pose)
+            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
+    }
+
+    /// The local transform of one joint, and whether its layer is there.
+    pub fn joint(
+        &self,
+        cursor: &mut DatabaseCursor,
+        joint: usize,
+        seconds: f64,
+        repeats: Repeats,
+        rounding: Rounding,
+    ) -> Result<JointPose, Error> {
+        if joint >= self.joints() {
+            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
+        }
+        self.of(cursor)?;
+        let entry = self.entry();
+        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let have = |layer| {
+            Some(There {
+                entry,
+                published: &published,
+                clip: self.clip,
+                layer,
+            })
+        };
+        let spot = entry.set.spot(seconds, repeats);
+        (entry.set)
+            .joint(have, &mut cursor.layers, spot, rounding, joint)
+            .map_err(|c| broken(&self.fixed.path, &entry.name, c))
+    }
+
+    fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
+        match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
+            true => Ok(()),
+            false => Err(Error::misuse(
+                "a cursor of another clip; make one with DatabaseClip::cursor",
+            )),
+        }
+    }
+}

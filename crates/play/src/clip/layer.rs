@@ -1,0 +1,523 @@
+//! Layers of a clip: each is decoded from what is there of it, and what is not there stands in the bind pose.
+//!
+//! A pose begins as the bind pose; then each layer, the base first, puts the joints that are its own. A tier that is missing makes samples their predictions, a
+//! layer that is missing leaves its joints as they are.
+
+use super::blend;
+use crate::Error;
+use meshreel_codec::Corrupt;
+use meshreel_codec::clip::Skeleton;
+use meshreel_codec::clip::layer::{self, LayerTable, Piece};
+use meshreel_codec::clip::schedule::MAX_TIERS;
+use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment};
+use meshreel_codec::transform::Transform;
+use std::path::Path;
+
+use super::{Repeats, Rounding, locate};
+
+/// A single joint's local transform, and whether it comes from the clip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointPose {
+    /// Local transform.
+    pub local: Transform,
+    /// The joint's layer is not there: this is the bind pose.
+    pub bind: bool,
+}
+
+/// What follows from a table and the headers of its layers.
+pub(crate) struct LayerSet {
+    pub table: LayerTable,
+    pub layers: Vec<LayerPlan>,
+    pub fps: f64,
+    pub start: f64,
+    rest: Vec<Transform>,
+}
+
+/// One layer.
+pub(crate) struct LayerPlan {
+    pub plan: Plan,
+    /// Its samples, where it has not all.
+    list: Option<Vec<u32>>,
+    joints: Vec<u32>,
+    /// Bytes of its header.
+    pub header_bytes: usize,
+    /// Per tier: its pieces, and the first segment of each. The base's first tier has none.
+    pub pieces: Vec<Vec<(u32, Piece)>>,
+}
+
+/// What is there of a layer.
+pub(crate) trait Have {
+    /// Words of all keys; `None`: the layer is not there.
+    fn keys(&self) -> Option<&[i32]>;
+    /// The bytes of segment `s`, tier by tier, as far as there are any without a gap; and how many.
+    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize;
+    /// How many tiers [`Have::segment`] would give.
+    fn tiers(&self, s: usize) -> usize;
+}
+
+/// Memory for one place in one layer.
+#[derive(Debug, Default)]
+pub(crate) struct LayerCursor {
+    scratch: Scratch,
+    /// What the scratch holds: segment, and how many tiers it was decoded from.
+    segment: Option<(usize, usize)>,
+    pose: [Vec<Transform>; 2],
+    sample: [Option<(usize, usize)>; 2],
+}
+
+/// Where a clip's time falls: between two of its samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    left: usize,
+    right: usize,
+    part: f64,
+}
+
+impl LayerSet {
+    /// Checks a table against the clip that it is of. `chunks`: of each chunk of pieces its size, and how much of it is of no piece yet; pieces never share bytes,
+    /// so that all clips of a file together ask for no more than its length.
+    pub fn new(
+        skeleton: &Skeleton<'_>,
+        table: LayerTable,
+        base: &Plan,
+        base_bytes: usize,
+        chunks: &mut [(u32, u32)],
+    ) -> Result<LayerSet, Corrupt> {
+        let n = skeleton.parents.len();
+        if table.layer_of.len() != n {
+            return Err(Corrupt("a table of layers for another skeleton"));
+        }
+        let mut layers = Vec::with_capacity(table.layers.len());
+        for (l, record) in table.layers.iter().enumerate() {
+            let (plan, header_bytes) = match l {
+                0 => (base.clone(), base_bytes),
+                _ => {
+                    let mut sized = Vec::new();
+                    meshreel_codec::bytes::put_sized(&record.header, &mut sized);
+                    let (plan, used) = Stored::head(skeleton, &sized)?;
+                    if used != sized.len() {
+                        return Err(Corrupt("bytes behind the header of a layer"));
+                    }
+                    (plan, record.header.len())
+                }
+            };
+            // Bytes justify segments, and segments samples.
+            let samples = plan.header.samples;
+            if record.samples.most(table.samples) > u64::from(samples) + 2 + record.samples.extra.len() as u64 {
+                return Err(Corrupt("a layer with other samples than its own"));
+            }
+            let mut pieces: Vec<Vec<(u32, Piece)>> = vec![Vec::new(); plan.tiers()];
+            let own = table.pieces.iter().filter(|p| usize::from(p.layer) == l);
+            for piece in own {
+                let end = piece.offset.checked_add(piece.size);
+                let (Some((size, left)), Some(end)) = (chunks.get_mut(piece.chunk as usize), end)
+                else {
+                    return Err(Corrupt("a piece of a clip in no chunk"));
+                };
+                let fits = end <= *size && piece.size <= *left;
+                let Some(tier) = pieces.get_mut(usize::from(piece.tier)).filter(|_| fits) else {
+                    return Err(Corrupt("a piece of a clip outside of its chunk"));
+                };
+                *left -= piece.size;
+                let first = tier.last().map_or(0, |(first, p)| first + p.segments);
+                tier.push((first, *piece));
+            }
+            let segments = |tier: &[(u32, Piece)]| -> u64 {
+                tier.iter().map(|(_, p)| u64::from(p.segments)).sum()
+            };
+            let whole = |t: usize| segments(&pieces[t]) == plan.segments() as u64;
+            if !(usize::from(l == 0)..plan.tiers()).all(whole) {
+                return Err(Corrupt("a layer with other segments than its own"));
+            }
+            let list = record.samples.list(table.samples);
+            if list.as_ref().map_or(table.samples as usize, Vec::len) != samples as usize {
+                return Err(Corrupt("a layer with other samples than its own"));
+            }
+            let joints = (0..n as u32).filter(|j| usize::from(table.layer_of[*j as usize]) == l);
+            layers.push(LayerPlan {
+                list,
+                joints: joints.collect(),
+                header_bytes,
+                pieces,
+                plan,
+            });
+        }
+        Ok(LayerSet {
+            fps: base.header.fps,
+            start: base.header.start,
+            rest: skeleton.rest.to_vec(),
+            table,
+            layers,
+        })
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> usize {
+        self.table.samples as usize
+    }
+
+    /// Cursors for all layers.
+    pub fn cursors(&self) -> Vec<LayerCursor> {
+        (self.layers.iter())
+            .map(|layer| {
+                let mut cursor = LayerCursor::default();
+                cursor.scratch.make_room(&layer.plan);
+                cursor.pose = [self.rest.clone(), self.rest.clone()];
+                cursor
+            })
+            .collect()
+    }
+
+    /// Where `seconds` falls.
+    pub fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
+        let (left, right, part) =
+            locate(self.samples(), self.fps, seconds, repeats, Rounding::None);
+        Spot { left, right, part }
+    }
+
+    /// A sample.
+    pub fn at(&self, sample: usize) -> Spot {
+        let left = sample.min(self.samples() - 1);
+        Spot {
+            left,
+            right: left,
+            part: 0.0,
+        }
+    }
+
+    /// The bind pose, and over it every layer that is there. `have` gives what is there of each.
+    pub fn pose<'a, H: Have + 'a>(
+        &self,
+        have: impl Fn(usize) -> Option<H>,
+        cursors: &mut [LayerCursor],
+        spot: Spot,
+        rounding: Rounding,
+        out: &mut [Transform],
+    ) -> Result<(), Corrupt> {
+        out.copy_from_slice(&self.rest);
+        for (l, (layer, cursor)) in self.layers.iter().zip(cursors).enumerate() {
+            if let Some(have) = have(l)
+                && let Some(keys) = have.keys()
+            {
+                let (from, part) = layer.place(self.samples(), spot, rounding);
+                for (slot, sample) in from.into_iter().enumerate() {
+                    layer.keep(&have, keys, cursor, slot, sample, from[1])?;
+                    if part == 0.0 {
+                        break;
+                    }
+                }
+                let [a, b] = &cursor.pose;
+                for &j in &layer.joints {
+                    let j = j as usize;
+                    match part == 0.0 || self.table.stepped[j] {
+                        true => out[j] = a[j],
+                        false => blend(&a[j..=j], &b[j..=j], part as f32, &mut out[j..=j]),
+                    }
+                }
+            } else {
+                *cursor = LayerCursor {
+                    sample: [None; 2],
+                    segment: None,
+                    ..std::mem::take(cursor)
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// One joint. Its layer alone is decoded.
+    pub fn joint<H: Have>(
+        &self,
+        have: impl Fn(usize) -> Option<H>,
+        cursors: &mut [LayerCursor],
+        spot: Spot,
+        rounding: Rounding,
+        joint: usize,
+    ) -> Result<JointPose, Corrupt> {
+        let l = usize::from(self.table.layer_of[joint]);
+        let (layer, cursor) = (&self.layers[l], &mut cursors[l]);
+        let mut out = JointPose {
+            local: self.rest[joint],
+            bind: true,
+        };
+        if let Some(have) = have(l)
+            && let Some(keys) = have.keys()
+        {
+            let (from, part) = layer.place(self.samples(), spot, rounding);
+            for (slot, sample) in from.into_iter().enumerate() {
+                layer.keep(&have, keys, cursor, slot, sample, from[1])?;
+                if part == 0.0 {
+                    break;
+                }
+            }
+            let [a, b] = &cursor.pose;
+            out.bind = false;
+            match part == 0.0 || self.table.stepped[joint] {
+                true => out.local = a[joint],
+                false => blend(
+                    &a[joint..=joint],
+                    &b[joint..=joint],
+                    part as f32,
+                    std::slice::from_mut(&mut out.local),
+                ),
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl LayerPlan {
+    /// Its own samples around a place of the clip's time, and how far it is from the first to the second.
+    fn place(&self, samples: usize, spot: Spot, rounding: Rounding) -> ([usize; 2], f64) {
+        let Spot { left, right, part } = spot;
+        let (a, b, part) = match &self.list {
+            None => (left, right, part),
+            Some(list) => {
+                let a = list.partition_point(|s| *s as usize <= left).max(1) - 1;
+                match list.get(a + 1) {
+                    Some(next) if left + 1 < samples => {
+                        let (from, to) = (f64::from(list[a]), f64::from(*next));
+                        (a, a + 1, (left as f64 + part - from) / (to - from))
+                    }
+                    // From the last sample on it is the clip's own way round.
+                    _ => (a, if right == left { a } else { 0 }, part),
+                }
+            }
+        };
+        match rounding {
+            Rounding::None => ([a, b], part),
+            Rounding::Ceil if part > 0.0 => ([b, b], 0.0),
+            Rounding::Nearest if part >= 0.5 => ([b, b], 0.0),
+            Rounding::Floor | Rounding::Ceil | Rounding::Nearest => ([a, a], 0.0),
+        }
+    }
+
+    /// Sees to it that the pose of `slot` is that of `sample`, from all that is there.
+    fn keep<H: Have>(
+        &self,
+        have: &H,
+        keys: &[i32],
+        cursor: &mut LayerCursor,
+        slot: usize,
+        sample: usize,
+        other: usize,
+    ) -> Result<(), Corrupt> {
+        let plan = &self.plan;
+        let place = plan.place(sample);
+        let tiers = match place {
+            Ok(_) => 0,
+            Err((segment, _)) => have.tiers(segment),
+        };
+        let wanted = Some((sample, tiers));
+        // What was the right sample is often the left one now.
+        if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample {
+            cursor.pose.swap(0, 1);
+            cursor.sample.swap(0, 1);
+        }
+        if cursor.sample[slot] == wanted {
+            return Ok(());
+        }
+        cursor.sample[slot] = None;
+        let pose = &mut cursor.pose[slot];
+        match place {
+            Ok(key) => {
+                let words = keys.get(key * plan.words..(key + 1) * plan.words);
+                plan.pose(words.ok_or(Corrupt("a key that is not there"))?, pose);
+            }
+            Err((segment, at)) => {
+                if cursor.segment != Some((segment, tiers)) {
+                    cursor.segment = None;
+                    let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
+                    let count = have.segment(segment, &mut streams);
+                    decode_segment(plan, keys, segment, &streams[..count], &mut cursor.scratch)?;
+                    cursor.segment = Some((segment, tiers));
+                }
+                plan.pose(cursor.scratch.sample(plan, at), pose);
+            }
+        }
+        cursor.sample[slot] = wanted;
+        Ok(())
+    }
+
+    /// The piece of a tier that has segment `s`, and the segment's number in it.
+    pub fn piece(&self, tier: usize, s: usize) -> Option<(&Piece, usize)> {
+        let pieces = self.pieces.get(tier)?;
+        let i = pieces.partition_point(|(first, _)| *first as usize <= s);
+        let (first, piece) = pieces.get(i.checked_sub(1)?)?;
+        let at = s - *first as usize;
+        (at < piece.segments as usize).then_some((piece, at))
+    }
+}
+
+/// The part of a piece that holds segments: behind the keys, which the very first piece of a layer has.
+pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
+    match first && piece.layer > 0 && piece.tier == 0 {
+        true => {
+            let (_, used) = meshreel_codec::bytes::take_sized(bytes).ok()?;
+            bytes.get(used..)
+        }
+        false => Some(bytes),
+    }
+}
+
+/// A clip in layers, all of whose file is in memory.
+pub(crate) struct Layered {
+    pub set: LayerSet,
+    base: Stored,
+    /// Words of the keys of all other layers.
+    keys: Vec<Vec<i32>>,
+    chunks: Vec<std::sync::Arc<Vec<u8>>>,
+}
+
+/// One layer of it, with at most so many tiers.
+struct Loaded<'a> {
+    all: &'a Layered,
+    layer: usize,
+    tiers: usize,
+}
+
+impl Layered {
+    /// `chunks`: all chunks of pieces of the file.
+    pub fn new(
+        skeleton: &Skeleton<'_>,
+        table: LayerTable,
+        base: Stored,
+        chunks: &[std::sync::Arc<Vec<u8>>],
+        room: &mut [(u32, u32)],
+    ) -> Result<Layered, Corrupt> {
+        let set = LayerSet::new(skeleton, table, &base.plan, base.head_bytes, room)?;
+        let mut keys = vec![Vec::new()];
+        for layer in &set.layers {
+            for (tier, pieces) in layer.pieces.iter().enumerate() {
+                for (i, (_, piece)) in pieces.iter().enumerate() {
+                    let bytes = segments_of(piece, i == 0, &chunks[piece.chunk as usize])
+                        .ok_or(Corrupt("a piece of a clip ends early"))?;
+                    layer::check_segments(bytes, piece.segments as usize)?;
+                }
+                if let Some((_, first)) = pieces.first().filter(|(_, p)| tier == 0 && p.layer > 0) {
+                    let mut words = vec![0; layer.plan.keys() * layer.plan.words];
+                    let bytes = &chunks[first.chunk as usize][first.offset as usize..];
+                    decode_keys(&layer.plan, bytes, &mut words)?;
+                    keys.push(words);
+                }
+            }
+        }
+        match keys.len() == set.layers.len() {
+            true => Ok(Layered {
+                set,
+                base,
+                keys,
+                chunks: chunks.to_vec(),
+            }),
+            false => Err(Corrupt("a layer without keys")),
+        }
+    }
+
+    /// The pose of those layers and tiers that `tiers` allows.
+    pub fn pose(
+        &self,
+        tiers: &[usize],
+        cursors: &mut [LayerCursor],
+        spot: Spot,
+        rounding: Rounding,
+        out: &mut [Transform],
+    ) -> Result<(), Corrupt> {
+        let have = |layer| self.have(tiers, layer);
+        self.set.pose(have, cursors, spot, rounding, out)
+    }
+
+    /// One joint of it.
+    pub fn joint(
+        &self,
+        tiers: &[usize],
+        cursors: &mut [LayerCursor],
+        spot: Spot,
+        rounding: Rounding,
+        joint: usize,
+    ) -> Result<JointPose, Corrupt> {
+        let have = |layer| self.have(tiers, layer);
+        self.set.joint(have, cursors, spot, rounding, joint)
+    }
+
+    fn have(&self, tiers: &[usize], layer: usize) -> Option<Loaded<'_>> {
+        let tiers = tiers.get(layer).copied().unwrap_or(usize::MAX);
+        (tiers > 0).then_some(Loaded {
+            all: self,
+            layer,
+            tiers,
+        })
+    }
+
+    /// The bytes of the tiers of a layer, put together again.
+    fn tiers(&self, l: usize) -> Vec<Vec<u8>> {
+        let layer = &self.set.layers[l];
+        let plan = &layer.plan;
+        (0..plan.tiers())
+            .map(|tier| {
+                let mut out = Vec::new();
+                if tier == 0 {
+                    meshreel_codec::clip::stored::encode_head(plan, &mut out);
+                    let keys = match layer.pieces[0].first() {
+                        Some((_, first)) => {
+                            &self.chunks[first.chunk as usize][first.offset as usize..]
+                        }
+                        None => self.base.key_bytes(),
+                    };
+                    let (keys, _) = meshreel_codec::bytes::take_sized(keys).unwrap_or_default();
+                    meshreel_codec::bytes::put_sized(keys, &mut out);
+                }
+                let segment = |s: usize| match (l, tier) {
+                    (0, 0) => self.base.segment(s).unwrap_or(&[]),
+                    _ => self.segment(l, tier, s).unwrap_or(&[]),
+                };
+                layer::join((0..plan.segments()).map(segment), &mut out);
+                out
+            })
+            .collect()
+    }
+
+    fn segment(&self, l: usize, tier: usize, s: usize) -> Option<&[u8]> {
+        let (piece, at) = self.set.layers[l].piece(tier, s)?;
+        let bytes = segments_of(piece, s == at, &self.chunks[piece.chunk as usize])?;
+        layer::segment(bytes, piece.segments as usize, at)
+    }
+
+    /// All layers as one clip of one tier, in the stored form: G07.
+    pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
+        let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
+        let parts: Vec<Vec<&[u8]>> = (tiers.iter())
+            .map(|t| t.iter().map(Vec::as_slice).collect())
+            .collect();
+        layer::merge(skeleton, &self.set.table.layer_of, &parts)
+    }
+}
+
+impl Have for Loaded<'_> {
+    fn keys(&self) -> Option<&[i32]> {
+        match self.layer {
+            0 => Some(self.all.base.keys()),
+            l => self.all.keys.get(l).map(Vec::as_slice),
+        }
+    }
+
+    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
+        let count = self.tiers(s);
+        for (tier, out) in out[..count].iter_mut().enumerate() {
+            *out = match (self.layer, tier) {
+                (0, 0) => self.all.base.segment(s).unwrap_or(&[]),
+                _ => self.all.segment(self.layer, tier, s).unwrap_or(&[]),
+            };
+        }
+        count
+    }
+
+    fn tiers(&self, _: usize) -> usize {
+        self.tiers.min(self.all.set.layers[self.layer].plan.tiers())
+    }
+}
+
+/// What went wrong in a clip's layers, for people.
+pub(crate) fn broken(path: &Path, name: &str, c: Corrupt) -> Error {
+    Error::corrupt(path, c, format!("layers of clip {name}"))
+}
