@@ -26,8 +26,8 @@ mod write;
 
 pub use error::Error;
 pub use options::{
-    ClipChoice, CodecChoice, CurveChoice, JointOverride, LocalRule, MeshOverride, MethodChoice,
-    Options, Preset, Tolerance,
+    ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
+    MethodChoice, Options, Preset, Tolerance,
 };
 pub use plan::compile;
 pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent};

@@ -1,6 +1,7 @@
 //! What the caller wants: the flags of the command line as plain data.
 
 use crate::Error;
+use crate::clip::Strip;
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_codec::stream::Work;
@@ -47,6 +48,41 @@ pub struct ClipChoice {
     pub joints: Vec<JointOverride>,
     /// Of codec `curve`.
     pub curve: CurveChoice,
+    /// Layers, the base first; none: clips are in one piece, unless their source names layers.
+    pub layers: Vec<LayerChoice>,
+}
+
+/// A layer of clips: which joints are in it, and how it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerChoice {
+    /// Name.
+    pub name: String,
+    /// Globs over names and paths of joints.
+    pub joints: Vec<String>,
+    /// Automatic: joints whose importance is below this part of the largest, 0 … 1.
+    pub below: Option<f64>,
+    /// Automatic: so many of all joints, 0 … 1, the least important ones.
+    pub share: Option<f64>,
+    /// Samples per second, where that is less than the clip's.
+    pub rate: Option<f64>,
+    /// Samples that keep no residuals.
+    pub strip: Strip,
+    /// Number of tiers, 1 … 8. More than one: all but the base's first can be streamed.
+    pub tiers: u8,
+}
+
+impl Default for LayerChoice {
+    fn default() -> Self {
+        LayerChoice {
+            name: String::new(),
+            joints: Vec::new(),
+            below: None,
+            share: None,
+            rate: None,
+            strip: Strip::None,
+            tiers: 1,
+        }
+    }
 }
 
 /// Codec of clips.
@@ -72,6 +108,12 @@ pub struct JointOverride {
     pub shell: Option<f64>,
     /// Local rule: recomputed against the decoded joints above it, so that it stays in place (D10).
     pub pinned: bool,
+    /// Name of the layer that it is in.
+    pub layer: Option<String>,
+    /// Automatic layers: how much more it matters than its geometry says (G13).
+    pub bias: Option<f64>,
+    /// It is never interpolated: between two samples it has the value of the first (G11).
+    pub stepped: bool,
 }
 
 /// How curves are made.
@@ -388,6 +430,7 @@ impl ClipChoice {
             length("the tolerance of a joint section", over.tolerance)?;
             length("the shell of a joint section", over.shell)?;
         }
+        self.check_layers()?;
         let pinned = self.joints.iter().any(|over| over.pinned);
         match &self.curve.local {
             None if pinned => Err(Error::misuse(
@@ -406,6 +449,96 @@ impl ClipChoice {
                 let names = ["rotation", "translation", "scale"];
                 (names.iter().zip(local.tolerances))
                     .try_for_each(|(name, t)| length(&format!("{name}-tolerance"), t))
+            }
+        }
+    }
+
+    fn check_layers(&self) -> Result<(), Error> {
+        let wrong =
+            |name: &str, what: String| Err(Error::misuse(format!("layer {name:?}: {what}")));
+        let divided = !self.layers.is_empty() || self.joints.iter().any(|over| over.stepped);
+        if divided && self.codec == CodecChoice::Curve {
+            return Err(Error::misuse(
+                "layers are for codec sampled; leave --codec curve out",
+            ));
+        }
+        for (l, layer) in self.layers.iter().enumerate() {
+            let name = &layer.name;
+            if name.is_empty() || name.contains(|c: char| c.is_control() || c == ' ') {
+                return wrong(name, "a name without blanks is needed".into());
+            }
+            if self.layers[..l].iter().any(|other| other.name == *name) {
+                return wrong(name, "there is one of that name already".into());
+            }
+            let part = |v: Option<f64>| v.is_none_or(|v| (0.0..=1.0).contains(&v));
+            if !part(layer.below) || !part(layer.share) {
+                return wrong(name, "below and share are 0 to 1".into());
+            }
+            if l == 0 && (layer.below.or(layer.share).is_some()) {
+                return wrong(
+                    name,
+                    "the first layer is the base, which has all that no other layer takes".into(),
+                );
+            }
+            if layer.rate.is_some_and(|r| !(r > 0.0 && r.is_finite())) {
+                return wrong(name, "rate is samples per second, above zero".into());
+            }
+            if !(1..=8).contains(&layer.tiers) {
+                return wrong(name, format!("tiers is 1 to 8, not {}", layer.tiers));
+            }
+            let sane = match layer.strip {
+                Strip::None => true,
+                Strip::Error(e) => e >= 0.0 && e < 1e15,
+                Strip::Share(s) => (0.0..=1.0).contains(&s),
+            };
+            if !sane {
+                return wrong(name, "strip is a length, or a percentage up to 100%".into());
+            }
+            if layer
+                .joints
+                .iter()
+                .any(|glob| glob.contains(char::is_control))
+            {
+                return wrong(name, "a glob with a control character in it".into());
+            }
+        }
+        let bias = |over: &&JointOverride| over.bias.is_some_and(|b| !(b >= 0.0 && b.is_finite()));
+        match self.joints.iter().find(bias) {
+            Some(over) => Err(Error::misuse(format!(
+                "joint {}: bias is a number from 0 on",
+                over.glob
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn layer_lines(&self, line: &mut dyn FnMut(&str, String)) {
+        let number = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v}"));
+        for layer in &self.layers {
+            let strip = match layer.strip {
+                Strip::None => "-".into(),
+                Strip::Error(e) => format!("{e}"),
+                Strip::Share(s) => format!("{s}*samples"),
+            };
+            let (rate, tiers) = (number(layer.rate), layer.tiers);
+            line("layer", format!("{rate} {strip} {tiers} {}", layer.name));
+            if layer.below.or(layer.share).is_some() {
+                let (below, share) = (number(layer.below), number(layer.share));
+                line("layer-auto", format!("{below} {share} {}", layer.name));
+            }
+            for glob in &layer.joints {
+                line("layer-joints", format!("{} {glob}", layer.name));
+            }
+        }
+        for over in &self.joints {
+            if let Some(layer) = &over.layer {
+                line("joint-layer", format!("{layer} {}", over.glob));
+            }
+            if let Some(bias) = over.bias {
+                line("joint-bias", format!("{bias} {}", over.glob));
+            }
+            if over.stepped {
+                line("joint-stepped", over.glob.clone());
             }
         }
     }
@@ -430,6 +563,7 @@ impl ClipChoice {
                 line("joint-pinned", over.glob.clone());
             }
         }
+        self.layer_lines(line);
         let curve = &self.curve;
         if curve.knots != Knots::default() {
             line("curve-knots", format!("{:?}", curve.knots).to_lowercase());

@@ -18,7 +18,8 @@
 use super::stored::{self, Choices, Ends, Plan, Residuals, STRIPPED};
 use super::{Header, Rotation, Skeleton, Source, Split, Vector, schedule, side};
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_varint};
+pub use crate::bytes::{put_sized, take_sized};
 
 /// Most layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
@@ -207,7 +208,10 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             segments: cursor.varint()?,
         };
         let place = |p: &Piece| (p.layer, p.tier);
-        let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
+        let ordered = table
+            .pieces
+            .last()
+            .is_none_or(|last| place(last) <= place(&piece));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // A size takes a byte.
         if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
@@ -309,14 +313,16 @@ pub fn merge(
     for &(layer, c) in &from {
         let own = &parts[layer].0.header;
         header.starts.push(own.starts[c]);
-        header.sources.push(own.sources[c].map(|s| match s.weight {
-            0 => s,
-            _ => Source {
-                component: (from.iter())
-                    .position(|at| *at == (layer, s.component as usize))
-                    .unwrap_or(0) as u32,
-                weight: s.weight,
-            },
+        header.sources.push(own.sources[c].map(|s| {
+            match s.weight {
+                0 => s,
+                _ => Source {
+                    component: (from.iter())
+                        .position(|at| *at == (layer, s.component as usize))
+                        .unwrap_or(0) as u32,
+                    weight: s.weight,
+                },
+            }
         }));
     }
     let plan = Plan::new(skeleton, header)?;

@@ -11,6 +11,7 @@
 //! the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice decodes.
 
 pub mod curve;
+pub mod ends;
 pub mod entropy;
 pub mod layer;
 pub mod nodes;

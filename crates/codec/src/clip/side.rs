@@ -196,7 +196,9 @@ impl<B: Bits<Context = Chance>> Side<B> {
         if self.bits.plain(1, u32::from(!given.layers.is_empty())) != 0 {
             for j in 0..joints {
                 let layer = given.layers.get(j).copied().unwrap_or(0);
-                split.layers.push(self.bits.plain(4, u32::from(layer)) as u8);
+                split
+                    .layers
+                    .push(self.bits.plain(4, u32::from(layer)) as u8);
             }
         }
         let count = self.sized(given.keys.len() as u32) as usize;

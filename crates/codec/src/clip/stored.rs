@@ -18,6 +18,7 @@
 //!
 //! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
 
+pub use super::ends::Ends;
 use super::entropy::{Activity, Bucket, Decoder, Encoder, Means};
 use super::rotation::{self, Quaternion};
 use super::schedule::{self, Step, Taps};
@@ -557,9 +558,9 @@ impl<'a> Walk<'a> {
         for group in &self.plan.groups {
             self.activity.group(group.parent);
             for c in group.component..group.component + group.components {
-                let bucket =
-                    self.plan
-                        .bucket(&self.activity, &self.means, c, level, group, around);
+                let bucket = self
+                    .plan
+                    .bucket(&self.activity, &self.means, c, level, group, around);
                 k[c] = decoder.take(bucket);
                 self.activity.put(&self.means, c, level, k[c]);
                 self.means.learn(c, level, k[c]);
@@ -631,44 +632,8 @@ pub struct Scratch {
     means: Means,
     activity: Activity,
     kappa: Vec<i64>,
-}
-
-/// Where the segments of a tier lie: their ends, after their sizes.
-#[derive(Clone, Debug, Default)]
-pub struct Ends(Vec<usize>);
-
-impl Ends {
-    /// Reads the sizes of `segments` segments; `bytes` are those of a tier from its start on, all of them.
-    pub fn read(segments: usize, bytes: &[u8]) -> Result<Ends, Corrupt> {
-        let mut cursor = Cursor::new(bytes);
-        // A size takes a byte.
-        if segments > cursor.left() {
-            return Err(Corrupt("sizes of a clip's segments end early"));
-        }
-        let mut ends = Vec::with_capacity(segments + 1);
-        let mut end = 0usize;
-        ends.push(0);
-        for _ in 0..segments {
-            end += cursor.varint()? as usize;
-            ends.push(end);
-        }
-        if cursor.left() != end {
-            return Err(Corrupt("sizes of a clip's segments do not sum up"));
-        }
-        let start = cursor.used();
-        ends.iter_mut().for_each(|end| *end += start);
-        Ok(Ends(ends))
-    }
-
-    /// The bytes of segment `s` among those of the tier.
-    pub fn of<'a>(&self, s: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        bytes.get(*self.0.get(s)?..*self.0.get(s + 1)?)
-    }
-
-    /// Bytes before the first segment.
-    fn head(&self) -> usize {
-        self.0.first().copied().unwrap_or(0)
-    }
+    /// Per sample: it has no residuals.
+    stripped: Vec<bool>,
 }
 
 impl Stored {
@@ -723,6 +688,16 @@ impl Stored {
     /// The bytes of segment `s` in the first tier.
     pub fn segment(&self, s: usize) -> Option<&[u8]> {
         self.ends.of(s, &self.segments)
+    }
+
+    /// Bytes of the header, with their size.
+    pub fn header_bytes(&self) -> usize {
+        self.head_bytes - self.key_bytes.len() - self.ends.head()
+    }
+
+    /// Bytes of keys, sizes and segments.
+    pub fn body_bytes(&self) -> usize {
+        self.key_bytes.len() + self.segments.len()
     }
 
     /// The keys as they are stored, with their size.
@@ -813,9 +788,8 @@ pub fn decode_segment(
             tier += 1;
             decoder = tiers.get(tier as usize).map(|bytes| Decoder::new(bytes));
         }
-        let around =
-            [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
-        result = result.and_then(|()| {
+        let around = [step.taps.at[0], step.taps.at[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
+        let there = result.and_then(|()| {
             sample(
                 plan,
                 decoder.as_mut(),
@@ -829,8 +803,10 @@ pub fn decode_segment(
                 &mut fresh,
             )
         });
-        if result.is_err() {
-            break;
+        result = there.map(|_| ());
+        match there {
+            Ok(coded) => scratch.stripped[step.sample] = !coded,
+            Err(_) => break,
         }
         scratch.words[step.sample * w..][..w].copy_from_slice(&fresh);
         scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.activity.ratio);
@@ -919,7 +895,14 @@ impl Scratch {
         self.fresh.resize(plan.words, 0);
         self.kappa.clear();
         self.kappa.resize(plan.components, 0);
+        self.stripped.clear();
+        self.stripped.resize(length + 1, false);
         self.means.reset(&plan.header.starts);
+    }
+
+    /// Whether sample `i` of the segment that was decoded last is its prediction alone.
+    pub fn is_stripped(&self, i: usize) -> bool {
+        self.stripped.get(i).copied().unwrap_or(false)
     }
 
     /// Words of sample `i` of the segment that was decoded last.
@@ -928,7 +911,7 @@ impl Scratch {
     }
 }
 
-/// One sample into `out`.
+/// One sample into `out`; whether it has residuals.
 #[allow(clippy::too_many_arguments)]
 fn sample(
     plan: &Plan,
@@ -941,7 +924,7 @@ fn sample(
     words: &[i32],
     taps: &Taps,
     out: &mut [i32],
-) -> Result<(), Corrupt> {
+) -> Result<bool, Corrupt> {
     activity.start(plan.components);
     // A stripped sample and one of a tier that is not there are their predictions.
     let coded = match decoder {
@@ -953,7 +936,7 @@ fn sample(
             let value = group.apply(group.predict(words, plan.words, taps), [0; 3]);
             out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
         }
-        return Ok(());
+        return Ok(false);
     };
     for group in &plan.groups {
         let mut own = [0; 3];
@@ -972,5 +955,5 @@ fn sample(
         let value = group.apply(prediction, own);
         out[group.word..group.word + group.words].copy_from_slice(&value[..group.words]);
     }
-    Ok(())
+    Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked for.
 
+use super::layer::{self, CompressedLayer, Division, LayeredClip};
 use super::wanted::WantedSkeleton;
 use super::{ClipOptions, CurveOptions, Rule, compress_curves, compress_each};
 use crate::options::{ClipChoice, CodecChoice};
@@ -25,6 +26,8 @@ pub struct Chosen {
     pub rotations: [usize; 5],
     /// All that was tried, the chosen one among it.
     pub tried: Vec<Tried>,
+    /// Its layers; then `bytes` are the base's first tier.
+    pub layers: Option<LayeredClip>,
 }
 
 /// One codec on one clip.
@@ -56,6 +59,9 @@ pub fn choose(
     clip_options: &ClipOptions,
     options: &Options,
 ) -> Result<Chosen, Error> {
+    if let Some(division) = &wanted.division {
+        return in_layers(wanted, clip, clip_options, division);
+    }
     let choice = &options.clips;
     let mut tried = Vec::new();
     let mut best = None;
@@ -77,6 +83,7 @@ pub fn choose(
             max_error: done.max_error,
             rotations: done.rotations,
             tried: Vec::new(),
+            layers: None,
         });
     }
     let fits = clip.samples <= meshreel_codec::clip::curve::MAX_SAMPLES as usize;
@@ -133,6 +140,7 @@ pub fn choose(
                 max_error: done.max_error,
                 rotations: [0; 5],
                 tried: Vec::new(),
+                layers: None,
             });
         }
     }
@@ -141,6 +149,41 @@ pub fn choose(
     };
     chosen.tried = tried;
     Ok(chosen)
+}
+
+/// Layers are of codec `sampled`.
+fn in_layers(
+    wanted: &WantedSkeleton,
+    clip: &Clip,
+    clip_options: &ClipOptions,
+    division: &Division,
+) -> Result<Chosen, Error> {
+    let start = Instant::now();
+    let done = layer::compress(
+        &wanted.skeleton,
+        clip,
+        clip_options,
+        &wanted.tolerances,
+        division,
+    )?;
+    let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(CompressedLayer::tiers).collect();
+    let all: usize = tiers.iter().flatten().map(Vec::len).sum();
+    Ok(Chosen {
+        codec: Codec::Sampled,
+        local: false,
+        bytes: tiers[0][0].clone(),
+        tolerance: done.tolerance,
+        max_error: done.max_error,
+        rotations: done.rotations,
+        tried: vec![Tried {
+            codec: Codec::Sampled,
+            bytes: Some(all as u64),
+            max_error: done.max_error,
+            keys: None,
+            seconds: start.elapsed().as_secs_f64(),
+        }],
+        layers: Some(done),
+    })
 }
 
 /// The bytes of a chunk.

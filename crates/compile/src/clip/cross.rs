@@ -115,9 +115,7 @@ pub fn analyse(l: &Loop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURC
         .collect();
     // A layer can be taken out only where it needs no other.
     let layer_of: Vec<u8> = (l.plan.header.split.layers.iter().enumerate())
-        .flat_map(|(j, &layer)| {
-            std::iter::repeat_n(layer, l.plan.header.components_of(j))
-        })
+        .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.components_of(j)))
         .collect();
     // What is coded are two thirds of all samples' worth: the finest levels hold three quarters of them.
     let bits = |before: f64, after: f64| 0.5 * l.truth.samples as f64 * (before / after).log2();

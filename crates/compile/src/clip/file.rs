@@ -2,10 +2,13 @@
 
 pub use super::choice::Tried;
 use super::choice::{Chosen, choose, packed};
+use super::layer::LayeredClip;
+use super::pieces::pack;
 use super::wanted::Wanted;
 use crate::encode::NOTHING;
 use crate::{Error, Options, Phase, Progress, Report};
 use meshreel_codec::block::{Compressor, Format};
+use meshreel_codec::clip::layer;
 use meshreel_codec::clip::record::{
     ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton,
 };
@@ -20,6 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const DESCRIPTION: u16 = 1;
 const SKELETON: u16 = 7;
 const CLIP: u16 = 8;
+const LAYERS: u16 = 9;
+const PIECES: u16 = 10;
 
 /// What became of one clip.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +51,49 @@ pub struct ClipReport {
     pub local: bool,
     /// All codecs that were tried.
     pub tried: Vec<Tried>,
+    /// Its layers, the base first; none where it is in one piece.
+    pub layers: Vec<LayerReport>,
+}
+
+/// What became of a layer.
+#[derive(Clone, Debug, Default)]
+pub struct LayerReport {
+    /// Name.
+    pub name: String,
+    /// Joints.
+    pub joints: usize,
+    /// Samples that it has.
+    pub samples: usize,
+    /// Of these, without residuals; and the largest error at one.
+    pub stripped: (usize, f64),
+    /// Bytes of its tiers.
+    pub tiers: Vec<usize>,
+    /// Bytes of its header.
+    pub header_bytes: usize,
+    /// Largest error at its other samples.
+    pub max_error: f64,
+}
+
+impl LayerReport {
+    fn all(clip: &LayeredClip) -> Vec<LayerReport> {
+        (clip.layers.iter().zip(&clip.table.layers).enumerate())
+            .map(|(l, (layer, record))| {
+                let header = layer::header_bytes(&layer.plan.header).len();
+                let mut tiers: Vec<usize> = layer.tiers().iter().map(Vec::len).collect();
+                tiers[0] = tiers[0].saturating_sub(header);
+                let own = |of: &&u8| usize::from(**of) == l;
+                LayerReport {
+                    name: record.name.clone(),
+                    joints: clip.table.layer_of.iter().filter(own).count(),
+                    samples: layer.plan.header.samples as usize,
+                    stripped: layer.stripped,
+                    tiers,
+                    header_bytes: header,
+                    max_error: layer.max_error,
+                }
+            })
+            .collect()
+    }
 }
 
 /// A chunk before it is written: kind, size before compression, bytes.
@@ -101,7 +149,20 @@ pub fn chunks(
         block(SKELETON, &bytes, options.block);
     }
     let mut reports = Vec::new();
-    for (clip, compressed) in wanted.clips.iter().zip(compressed) {
+    let layered: Vec<(u32, &LayeredClip)> = (0u32..)
+        .zip(&compressed)
+        .filter_map(|(c, done)| Some((c, done.layers.as_ref()?)))
+        .collect();
+    let (pieces, tables) = pack(&layered)?;
+    let tables: Vec<(u32, Vec<u8>, usize)> = (tables.iter())
+        .map(|table| {
+            let mut bytes = Vec::new();
+            layer::encode(table, &mut bytes);
+            let upper = table.pieces.iter().map(|p| p.size as usize).sum();
+            (table.clip, bytes, upper)
+        })
+        .collect();
+    for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
         if compressed.tolerance > clip_options.tolerance {
             remarks.push(Remark::new(
                 &clip.name,
@@ -130,6 +191,11 @@ pub fn chunks(
             }
             Codec::Curve => block(CLIP, &bytes, options.block),
         };
+        // Names of layers aside, all of a table is needed for playing.
+        let size = match tables.iter().find(|(of, ..)| *of == c) {
+            Some((_, table, upper)) => size + table.len() + upper + CHUNK_ENTRY_SIZE,
+            None => size,
+        };
         reports.push(ClipReport {
             name: clip.name.clone(),
             joints: clip.tracks.len(),
@@ -141,8 +207,19 @@ pub fn chunks(
             rotations: compressed.rotations,
             codec: compressed.codec,
             local: compressed.local,
-            tried: compressed.tried,
+            tried: compressed.tried.clone(),
+            layers: compressed
+                .layers
+                .as_ref()
+                .map_or(Vec::new(), LayerReport::all),
         });
+    }
+    for (_, table, _) in &tables {
+        block(LAYERS, table, options.block);
+    }
+    for piece in pieces {
+        // As it is read: what is streamed is decoded where it lies.
+        chunks.push((PIECES, piece.len() as u32, piece));
     }
     Ok((chunks, reports))
 }

@@ -15,8 +15,9 @@ use super::truth::Joints;
 pub fn importance(joints: &Joints, bias: &[f64]) -> Vec<f64> {
     let n = joints.parents.len();
     // Per joint: how many joints it moves, the sum of the ways to them, and the sum of their shells.
-    let mut moved: Vec<(f64, f64, f64)> =
-        (joints.shell.iter()).map(|s| (1.0, 0.0, f64::from(*s))).collect();
+    let mut moved: Vec<(f64, f64, f64)> = (joints.shell.iter())
+        .map(|s| (1.0, 0.0, f64::from(*s)))
+        .collect();
     for j in (0..n).rev() {
         let parent = joints.parents[j] as usize;
         if parent < j {

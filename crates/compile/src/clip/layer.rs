@@ -145,22 +145,24 @@ fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
     }
 }
 
-/// Compresses `clip` in layers.
+/// Compresses `clip` in layers. `tolerances` as in [`super::compress_each`].
 pub fn compress(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
     options: &ClipOptions,
+    tolerances: &[f64],
     division: &Division,
 ) -> Result<LayeredClip, Error> {
     super::check(skeleton, clip, options)?;
     check(skeleton, clip, division)?;
-    let joints = Joints::new(skeleton, options.shell);
+    let mut joints = Joints::new(skeleton, options.shell);
     joints.skeleton().check().map_err(|e| Error::Unsupported {
         what: format!("skeleton {}: {}", skeleton.name, e.0),
     })?;
     let truth = Truth::new(skeleton, clip);
-    let least = truth.extent() * 4.0 / f64::from(1u32 << 24);
+    let least = truth.least();
     let tolerance = options.tolerance.max(least);
+    joints.weigh(tolerances, tolerance, least);
     for (constant, axes, part) in super::SLACKS {
         let job = Job {
             skeleton,
@@ -368,6 +370,7 @@ impl Job<'_> {
             base: (c * self.part * self.tolerance) as f32,
             spread,
             log: self.options.restart.clamp(1, 7),
+            fine: self.joints.fine(),
             rotations: self.kinds.rotations.clone(),
             translations: self.kinds.translations.clone(),
             scales: self.kinds.scales.clone(),
@@ -439,11 +442,17 @@ impl Job<'_> {
                     false => given.local[i * n + j],
                 };
                 let parent = self.joints.parents[j] as usize;
-                let parent = if parent < j { object[parent] } else { Object::IDENTITY };
+                let parent = if parent < j {
+                    object[parent]
+                } else {
+                    Object::IDENTITY
+                };
                 object[j] = parent.child(&local, self.truth.scaled);
                 if given.own[j] {
                     let shell = f64::from(self.joints.shell[j]);
-                    worst = worse(worst, object[j].distance(self.truth.object(at, j), shell));
+                    let square = object[j].distance(self.truth.object(at, j), shell);
+                    let weight = self.joints.weight(j);
+                    worst = worse(worst, square * weight * weight);
                 }
             }
             let to = match stripped {
@@ -471,10 +480,7 @@ fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
 
 /// A clip of some samples of another.
 fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
-    fn some<T: Copy + PartialEq>(
-        track: &scene::SubTrack<T>,
-        list: &[u32],
-    ) -> scene::SubTrack<T> {
+    fn some<T: Copy + PartialEq>(track: &scene::SubTrack<T>, list: &[u32]) -> scene::SubTrack<T> {
         let values = list.iter().map(|&i| track.at(i as usize)).collect();
         scene::SubTrack::new(values).unwrap_or_else(|| track.clone())
     }
@@ -518,4 +524,3 @@ fn decode(
     }
     Some(poses)
 }
-

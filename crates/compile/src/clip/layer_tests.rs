@@ -15,7 +15,9 @@ fn division(s: &Skeleton, parts: [Part; 2]) -> Division {
     let n = s.joints.len();
     Division {
         layers: parts.to_vec(),
-        layer_of: (0..n).map(|j| u8::from(j % 3 == 2 || j * 3 >= n * 2)).collect(),
+        layer_of: (0..n)
+            .map(|j| u8::from(j % 3 == 2 || j * 3 >= n * 2))
+            .collect(),
         stepped: vec![false; n],
     }
 }
@@ -33,7 +35,7 @@ fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
         effort: 3,
         ..ClipOptions::default()
     };
-    let done = compress(s, c, &options, division).unwrap();
+    let done = compress(s, c, &options, &[], division).unwrap();
     assert!(done.max_error <= 0.01, "{}", done.max_error);
     done
 }
@@ -92,7 +94,11 @@ fn g01_g03_base_and_cosmetic_are_the_whole_bit_for_bit() {
     for ((want, base), cosmetic) in unsplit.iter().zip(&base).zip(&cosmetic) {
         for j in 0..12 {
             let of = done.table.layer_of[j];
-            let (own, other) = if of == 0 { (base, cosmetic) } else { (cosmetic, base) };
+            let (own, other) = if of == 0 {
+                (base, cosmetic)
+            } else {
+                (cosmetic, base)
+            };
             assert_eq!(own[j], want[j], "joint {j}");
             // G02, G03: exclusive data; what is not of a layer stands in the bind pose there.
             assert_eq!(other[j], done.joints.rest[j], "joint {j}");
@@ -182,7 +188,11 @@ fn g10_each_layer_has_its_rate() {
     let mut parts = two();
     (parts[0].rate, parts[1].rate) = (Some(15.0), Some(15.0));
     let done = layered(&s, &moving(&s), &division(&s, parts));
-    assert!(done.layers.iter().all(|l| l.taken_out && l.plan.header.samples == 151));
+    assert!(
+        done.layers
+            .iter()
+            .all(|l| l.taken_out && l.plan.header.samples == 151)
+    );
 }
 
 #[test]
@@ -194,7 +204,10 @@ fn g05_cosmetic_is_stripped_harder() {
     parts[1].strip = Strip::Error(0.05);
     let done = layered(&s, &c, &division(&s, parts));
     let (count, error) = done.layers[1].stripped;
-    assert!(count > 50 && error <= 0.05 && error > 0.01, "{count} {error}");
+    assert!(
+        count > 50 && error <= 0.05 && error > 0.01,
+        "{count} {error}"
+    );
     assert_eq!(done.layers[0].stripped, (0, 0.0));
     assert!(done.layers[1].tiers()[0].len() < plain.layers[1].tiers()[0].len());
     let mut parts = two();
@@ -212,7 +225,11 @@ fn g11_stepped_joints_keep_what_is_before_and_after_a_change() {
     let s = skeleton(9);
     let c = clip(&s, 300, |j, i| match j {
         8 => Qvv {
-            translation: DVec3::new(if i < 100.0 { 0.0 } else { 50.0 }, if i < 251.0 { 0.0 } else { 9.0 }, 0.0),
+            translation: DVec3::new(
+                if i < 100.0 { 0.0 } else { 50.0 },
+                if i < 251.0 { 0.0 } else { 9.0 },
+                0.0,
+            ),
             ..s.joints[j].rest
         },
         _ => swing(&s, j, i),
@@ -255,7 +272,9 @@ fn n_layers_and_none_that_is_not_closed() {
     let done = layered(&s, &moving(&s), &d);
     assert_eq!(done.layers.len(), 4);
     let unsplit = poses(&done, &whole(&done));
-    let each: Vec<_> = (done.layers.iter()).map(|l| poses(&done, &l.tiers()[0])).collect();
+    let each: Vec<_> = (done.layers.iter())
+        .map(|l| poses(&done, &l.tiers()[0]))
+        .collect();
     for (i, want) in unsplit.iter().enumerate() {
         for j in 0..12 {
             assert_eq!(each[usize::from(done.table.layer_of[j])][i][j], want[j]);
@@ -263,7 +282,7 @@ fn n_layers_and_none_that_is_not_closed() {
     }
     let mut open = d.clone();
     open.layer_of[0] = 3;
-    let error = compress(&s, &moving(&s), &ClipOptions::default(), &open).unwrap_err();
+    let error = compress(&s, &moving(&s), &ClipOptions::default(), &[], &open).unwrap_err();
     assert!(error.to_string().contains("parent"), "{error}");
 }
 

@@ -11,12 +11,14 @@ mod cross;
 mod curve;
 #[cfg(test)]
 mod curve_tests;
+mod division;
 pub mod file;
 mod fit;
 pub mod importance;
 pub mod layer;
 #[cfg(test)]
 mod layer_tests;
+mod pieces;
 pub mod resident;
 mod search;
 mod strip;

@@ -2,6 +2,8 @@
 //! skeletons with the shell distances and tolerances of single joints.
 
 use super::ClipOptions;
+use super::division::division;
+use super::layer::Division;
 use crate::plan::{globs, hit};
 use crate::{Error, Options, Tolerance};
 use globset::GlobSet;
@@ -31,6 +33,8 @@ pub struct WantedSkeleton {
     pub tolerances: Vec<f64>,
     /// Numbers of joints that are pinned.
     pub pinned: Vec<usize>,
+    /// Layers of its clips.
+    pub division: Option<Division>,
 }
 
 impl<'a> Wanted<'a> {
@@ -57,6 +61,7 @@ impl<'a> Wanted<'a> {
                 skeleton: skeleton.clone(),
                 tolerances: Vec::new(),
                 pinned: Vec::new(),
+                division: None,
             };
             for (j, matches) in matches(&sections, skeleton).into_iter().enumerate() {
                 for i in matches {
@@ -74,6 +79,7 @@ impl<'a> Wanted<'a> {
                     }
                 }
             }
+            wanted.division = division(&wanted.skeleton, &clip_options, options, remarks)?;
             skeletons.push(wanted);
         }
         for (section, _) in options

@@ -34,7 +34,7 @@ use crate::open::kind;
 use crate::{Error, Limits, Reel};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::clip::layer::{check_segments, decode, segment};
+use meshreel_codec::clip::layer::{check_segments, segment};
 use meshreel_codec::clip::record::decode_clip;
 use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::stored::{Scratch, Stored, decode_keys_with};
@@ -214,8 +214,7 @@ impl Database {
             source: bytes,
             crew: crew.clone(),
         };
-        let mut database =
-            Database::from_source(name, Arc::new(source), limits, options)?;
+        let mut database = Database::from_source(name, Arc::new(source), limits, options)?;
         database.crew = Some(crew);
         Ok(database)
     }
@@ -243,7 +242,12 @@ impl Database {
         };
         let taken = (asked * slot_bytes) as u64;
         if taken > limits.max_memory {
-            return Err(Error::limit(&path, "bytes of a database", taken, limits.max_memory));
+            return Err(Error::limit(
+                &path,
+                "bytes of a database",
+                taken,
+                limits.max_memory,
+            ));
         }
         let free = (0..asked as u32)
             .map(|slot| (slot, vec![0u64; slot_bytes / 8]))
@@ -450,8 +454,14 @@ impl Database {
                 published.chunks[i] = Some(words);
                 let mut good = true;
                 for &c in &chunk.clips {
-                    good &= learn(&self.fixed, &mut published, &mut self.scratch, i, c as usize)
-                        .is_ok();
+                    good &= learn(
+                        &self.fixed,
+                        &mut published,
+                        &mut self.scratch,
+                        i,
+                        c as usize,
+                    )
+                    .is_ok();
                 }
                 if good {
                     chunk.state = State::There(slot);
@@ -755,9 +765,8 @@ impl Have for There<'_> {
         let layer = &self.entry.set.layers[self.layer];
         let there = |tier: &usize| {
             (self.layer, *tier) == (0, 0)
-                || (layer.piece(*tier, s)).is_some_and(|(piece, _)| {
-                    self.published.chunks[piece.chunk as usize].is_some()
-                })
+                || (layer.piece(*tier, s))
+                    .is_some_and(|(piece, _)| self.published.chunks[piece.chunk as usize].is_some())
         };
         (0..layer.plan.tiers()).take_while(there).count()
     }
@@ -821,7 +830,10 @@ impl DatabaseClip {
         }
         self.of(cursor)?;
         let entry = self.entry();
-        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let have = |layer| {
             Some(There {
                 entry,
@@ -850,7 +862,10 @@ impl DatabaseClip {
         }
         self.of(cursor)?;
         let entry = self.entry();
-        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let have = |layer| {
             Some(There {
                 entry,

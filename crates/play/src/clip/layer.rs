@@ -93,7 +93,7 @@ impl LayerSet {
                 0 => (base.clone(), base_bytes),
                 _ => {
                     let mut sized = Vec::new();
-                    meshreel_codec::bytes::put_sized(&record.header, &mut sized);
+                    meshreel_codec::clip::layer::put_sized(&record.header, &mut sized);
                     let (plan, used) = Stored::head(skeleton, &sized)?;
                     if used != sized.len() {
                         return Err(Corrupt("bytes behind the header of a layer"));
@@ -103,7 +103,9 @@ impl LayerSet {
             };
             // Bytes justify segments, and segments samples.
             let samples = plan.header.samples;
-            if record.samples.most(table.samples) > u64::from(samples) + 2 + record.samples.extra.len() as u64 {
+            if record.samples.most(table.samples)
+                > u64::from(samples) + 2 + record.samples.extra.len() as u64
+            {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
             let mut pieces: Vec<Vec<(u32, Piece)>> = vec![Vec::new(); plan.tiers()];
@@ -310,7 +312,8 @@ impl LayerPlan {
         };
         let wanted = Some((sample, tiers));
         // What was the right sample is often the left one now.
-        if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample {
+        if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample
+        {
             cursor.pose.swap(0, 1);
             cursor.sample.swap(0, 1);
         }
@@ -351,10 +354,12 @@ impl LayerPlan {
 
 /// The part of a piece that holds segments: behind the keys, which the very first piece of a layer has.
 pub(crate) fn segments_of<'a>(piece: &Piece, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
+    let bytes = bytes
+        .get(piece.offset as usize..)?
+        .get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
         true => {
-            let (_, used) = meshreel_codec::bytes::take_sized(bytes).ok()?;
+            let (_, used) = meshreel_codec::clip::layer::take_sized(bytes).ok()?;
             bytes.get(used..)
         }
         false => Some(bytes),
@@ -464,8 +469,8 @@ impl Layered {
                         }
                         None => self.base.key_bytes(),
                     };
-                    let (keys, _) = meshreel_codec::bytes::take_sized(keys).unwrap_or_default();
-                    meshreel_codec::bytes::put_sized(keys, &mut out);
+                    let (keys, _) = meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
+                    meshreel_codec::clip::layer::put_sized(keys, &mut out);
                 }
                 let segment = |s: usize| match (l, tier) {
                     (0, 0) => self.base.segment(s).unwrap_or(&[]),
@@ -490,6 +495,94 @@ impl Layered {
             .map(|t| t.iter().map(Vec::as_slice).collect())
             .collect();
         layer::merge(skeleton, &self.set.table.layer_of, &parts)
+    }
+}
+
+/// What is in a layer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerInfo {
+    /// Name.
+    pub name: String,
+    /// Numbers of its joints.
+    pub joints: Vec<u32>,
+    /// Of these, those that are never interpolated.
+    pub stepped: Vec<u32>,
+    /// The clip's samples that it has, rising.
+    pub samples: Vec<u32>,
+    /// Of these, whether they go without residuals of their own.
+    pub stripped: Vec<bool>,
+    /// Bytes of its header, which are always there.
+    pub header_bytes: usize,
+    /// Bytes of each tier.
+    pub tiers: Vec<usize>,
+    /// Bits of an animated component and sample, on average.
+    pub bits_per_value: f64,
+}
+
+impl Layered {
+    /// The base's first tier.
+    pub fn base(&self) -> &Stored {
+        &self.base
+    }
+
+    /// Bytes of everything but the base's first tier.
+    pub fn upper_bytes(&self) -> usize {
+        let headers = self.set.layers[1..].iter().map(|l| l.header_bytes);
+        let pieces = self.set.table.pieces.iter().map(|p| p.size as usize);
+        headers.sum::<usize>() + pieces.sum::<usize>()
+    }
+
+    /// What is in each layer.
+    pub fn infos(&self) -> Vec<LayerInfo> {
+        (0..self.set.layers.len()).map(|l| self.info(l)).collect()
+    }
+
+    fn info(&self, l: usize) -> LayerInfo {
+        let layer = &self.set.layers[l];
+        let plan = &layer.plan;
+        let samples = match &layer.list {
+            Some(list) => list.clone(),
+            None => (0..self.set.table.samples).collect(),
+        };
+        let mut stripped = vec![false; samples.len()];
+        let mut scratch = Scratch::default();
+        for s in 0..plan.segments() {
+            let have = self.have(&[], l);
+            let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
+            let Some((have, keys)) = have.as_ref().and_then(|h| Some((h, h.keys()?))) else {
+                continue;
+            };
+            let count = have.segment(s, &mut streams);
+            if decode_segment(plan, keys, s, &streams[..count], &mut scratch).is_ok() {
+                for i in 1..plan.key(s + 1) - plan.key(s) {
+                    stripped[plan.key(s) + i] = scratch.is_stripped(i);
+                }
+            }
+        }
+        let mut tiers: Vec<usize> = (layer.pieces.iter())
+            .map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum())
+            .collect();
+        let header_bytes = match l {
+            0 => {
+                // Header and keys stand together there.
+                tiers[0] += self.base.body_bytes();
+                self.base.header_bytes()
+            }
+            _ => layer.header_bytes,
+        };
+        let values = (plan.components * samples.len()).max(1);
+        LayerInfo {
+            name: self.set.table.layers[l].name.clone(),
+            joints: layer.joints.clone(),
+            stepped: (layer.joints.iter().copied())
+                .filter(|j| self.set.table.stepped[*j as usize])
+                .collect(),
+            bits_per_value: 8.0 * tiers.iter().sum::<usize>() as f64 / values as f64,
+            samples,
+            stripped,
+            header_bytes,
+            tiers,
+        }
     }
 }
 

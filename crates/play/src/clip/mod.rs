@@ -26,7 +26,8 @@ pub use blend::{blend, object_space};
 pub use database::{
     Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked,
 };
-pub use layer::JointPose;
+pub use layer::{JointPose, LayerInfo};
+use layer::{LayerCursor, Layered};
 pub use resident::{ResidentClip, Spare};
 
 use crate::open::kind;
@@ -68,6 +69,8 @@ pub enum Rounding {
 #[derive(Clone)]
 pub struct Clip {
     shared: Arc<Shared>,
+    /// Of layers: how many tiers of each are played. Empty: all.
+    tiers: Arc<[usize]>,
 }
 
 struct Shared {
@@ -84,6 +87,7 @@ struct Shared {
 enum Form {
     Sampled(Stored),
     Curve(Curves),
+    Layers(Box<Layered>),
 }
 
 impl std::fmt::Debug for Clip {
@@ -119,14 +123,47 @@ impl Reel {
         }
         let skeletons = self.skeletons()?;
         let mut decompressor = Decompressor::new();
-        self.chunks_of(kind::CLIP)
-            .map(|chunk| {
+        let mut layers = self.all_layers()?;
+        let clips: Vec<Clip> = (0..)
+            .zip(self.chunks_of(kind::CLIP))
+            .map(|(i, chunk)| {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
                 let packed = self.chunks()[chunk as usize].size;
-                Clip::open(self.path(), &bytes, packed as usize, &skeletons)
-                    .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+                Clip::open(
+                    self.path(),
+                    &bytes,
+                    packed as usize,
+                    &skeletons,
+                    layers.of(i),
+                )
+                .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
-            .collect()
+            .collect::<Result<_, _>>()?;
+        match layers.tables.is_empty() {
+            true => Ok(clips),
+            false => Err(Error::corrupt(
+                self.path(),
+                Corrupt("layers of a clip that is not there, or of one twice"),
+                "layers of clips",
+            )),
+        }
+    }
+
+    /// Tables of layers, and all chunks of pieces.
+    fn all_layers(&self) -> Result<AllLayers, Error> {
+        let tables = self.layer_tables()?;
+        let mut chunks = Vec::new();
+        for chunk in self.chunks_of(kind::PIECES) {
+            let mut bytes = Vec::new();
+            self.reader().read_chunk(chunk as usize, &mut bytes)?;
+            chunks.push(Arc::new(bytes));
+        }
+        let size = |c: &Arc<Vec<u8>>| (c.len() as u32, c.len() as u32);
+        Ok(AllLayers {
+            room: chunks.iter().map(size).collect(),
+            tables,
+            chunks,
+        })
     }
 
     /// All tables of layers.
@@ -147,6 +184,32 @@ impl Reel {
     }
 }
 
+/// All layers of a file that no clip has yet.
+struct AllLayers {
+    tables: Vec<LayerTable>,
+    chunks: Vec<Arc<Vec<u8>>>,
+    /// Of each chunk its size, and what is left of it.
+    room: Vec<(u32, u32)>,
+}
+
+/// Those of a clip.
+struct OwnLayers<'a> {
+    table: LayerTable,
+    chunks: &'a [Arc<Vec<u8>>],
+    room: &'a mut [(u32, u32)],
+}
+
+impl AllLayers {
+    fn of(&mut self, clip: u32) -> Option<OwnLayers<'_>> {
+        let i = self.tables.iter().position(|t| t.clip == clip)?;
+        Some(OwnLayers {
+            table: self.tables.swap_remove(i),
+            chunks: &self.chunks,
+            room: &mut self.room,
+        })
+    }
+}
+
 impl Clip {
     /// From the bytes of a clip chunk, which takes so many in the file.
     fn open(
@@ -154,14 +217,35 @@ impl Clip {
         bytes: &[u8],
         packed: usize,
         skeletons: &[Arc<SkeletonRecord>],
+        layers: Option<OwnLayers<'_>>,
     ) -> Result<Clip, Corrupt> {
         let all = bytes.len();
         let (record, bytes) = decode_clip(bytes)?;
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(Corrupt("a clip of a skeleton that is not there"));
         };
+        let mut size = bytes.len();
         let form = match record.codec {
-            Codec::Sampled => Form::Sampled(Stored::open(&skeleton.skeleton(), bytes)?),
+            Codec::Sampled => {
+                let stored = Stored::open(&skeleton.skeleton(), bytes)?;
+                match layers {
+                    None if stored.plan.tiers() > 1 => {
+                        return Err(Corrupt("a clip whose other tiers are not there"));
+                    }
+                    None => Form::Sampled(stored),
+                    Some(OwnLayers {
+                        table,
+                        chunks,
+                        room,
+                    }) => {
+                        let skeleton = skeleton.skeleton();
+                        let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
+                        size += layers.upper_bytes();
+                        Form::Layers(Box::new(layers))
+                    }
+                }
+            }
+            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of curves")),
             Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
         };
         Ok(Clip {
@@ -170,9 +254,10 @@ impl Clip {
                 record,
                 skeleton: skeleton.clone(),
                 form,
-                bytes: bytes.len(),
-                file_bytes: (packed + bytes.len()).saturating_sub(all),
+                bytes: size,
+                file_bytes: (packed + size).saturating_sub(all),
             }),
+            tiers: Arc::new([]),
         })
     }
 
@@ -245,6 +330,11 @@ impl Clip {
                 (header.samples, header.fps, header.start)
             }
             Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
+            Form::Layers(layers) => (
+                layers.set.samples() as u32,
+                layers.set.fps,
+                layers.set.start,
+            ),
         }
     }
     /// Bytes of the stored form, or of the curves.
@@ -255,17 +345,18 @@ impl Clip {
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
     }
-    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip.
+    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip in layers its base.
     pub fn stored(&self) -> Option<&Stored> {
         match &self.shared.form {
             Form::Sampled(stored) => Some(stored),
+            Form::Layers(layers) => Some(layers.base()),
             Form::Curve(_) => None,
         }
     }
     /// The keys of codec `curve`.
     pub fn curves(&self) -> Option<&Curves> {
         match &self.shared.form {
-            Form::Sampled(_) => None,
+            Form::Sampled(_) | Form::Layers(_) => None,
             Form::Curve(curves) => Some(curves),
         }
     }
@@ -279,11 +370,17 @@ impl Clip {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
+        self.check(pose)?;
+        if let Form::Layers(layers) = &self.shared.form {
+            let spot = layers.set.spot(seconds, repeats);
+            return self.layered(cursor, |tiers, cursors| {
+                layers.pose(tiers, cursors, spot, rounding, pose)
+            });
+        }
         let (left, right, part) = locate(self.samples(), self.fps(), seconds, repeats, rounding);
         if part == 0.0 {
             return self.sample_at(cursor, left, pose);
         }
-        self.check(pose)?;
         // What was the right sample is often the left one now, and the other way round when time runs back.
         let [a, b] = cursor.sample;
         if (a != Some(left) && b == Some(left)) || (b != Some(right) && a == Some(right)) {
@@ -304,6 +401,12 @@ impl Clip {
         pose: &mut [Transform],
     ) -> Result<(), Error> {
         self.check(pose)?;
+        if let Form::Layers(layers) = &self.shared.form {
+            let spot = layers.set.at(sample);
+            return self.layered(cursor, |tiers, cursors| {
+                layers.pose(tiers, cursors, spot, Rounding::None, pose)
+            });
+        }
         let slot = usize::from(cursor.sample[1] == Some(sample));
         self.keep(cursor, slot, sample.min(self.samples() - 1))?;
         pose.copy_from_slice(&cursor.pose[slot]);
@@ -318,6 +421,82 @@ impl Clip {
                 pose.len(),
                 self.joints()
             ))),
+        }
+    }
+
+    /// The layer of a joint: 0 the base, others cosmetic; 0 where there are no layers. `None`: there is no such joint.
+    pub fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+        match &self.shared.form {
+            Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
+            _ => (joint < self.joints()).then_some(0),
+        }
+    }
+
+    /// What is in each layer; nothing where there are none.
+    pub fn layers(&self) -> Vec<LayerInfo> {
+        match &self.shared.form {
+            Form::Layers(layers) => layers.infos(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same clip, of whose layers only so many tiers are played: of layer 0, of layer 1 …; 0: none of it, so that its joints stand in the bind pose. Layers beyond the
+    /// list are played whole. Cursors of one play the other.
+    pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
+        Clip {
+            shared: self.shared.clone(),
+            tiers: tiers.into(),
+        }
+    }
+
+    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind pose. Only its layer is decoded.
+    pub fn joint(
+        &self,
+        cursor: &mut ClipCursor,
+        joint: usize,
+        seconds: f64,
+        repeats: Repeats,
+        rounding: Rounding,
+    ) -> Result<JointPose, Error> {
+        if joint >= self.joints() {
+            return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
+        }
+        if let Form::Layers(layers) = &self.shared.form {
+            let spot = layers.set.spot(seconds, repeats);
+            return self.layered(cursor, |tiers, cursors| {
+                layers.joint(tiers, cursors, spot, rounding, joint)
+            });
+        }
+        let mut pose = std::mem::take(&mut cursor.spare);
+        let done = self.sample(cursor, seconds, repeats, rounding, &mut pose);
+        let local = pose.get(joint).copied().unwrap_or(Transform::IDENTITY);
+        cursor.spare = pose;
+        done.map(|()| JointPose { local, bind: false })
+    }
+
+    /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that cannot be taken apart while it plays. `None` where there are no layers.
+    pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
+        let Form::Layers(layers) = &self.shared.form else {
+            return None;
+        };
+        let merged = layers.merged(&self.shared.skeleton.skeleton());
+        Some(merged.map_err(|c| layer::broken(&self.shared.path, self.name(), c)))
+    }
+
+    fn layered<T>(
+        &self,
+        cursor: &mut ClipCursor,
+        run: impl FnOnce(&[usize], &mut [LayerCursor]) -> Result<T, Corrupt>,
+    ) -> Result<T, Error> {
+        if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
+            return Err(Error::misuse(
+                "a cursor of another clip; make one with ClipCursor::new",
+            ));
+        }
+        match &mut cursor.place {
+            Place::Layers(cursors) => run(&self.tiers, cursors)
+                .map_err(|c| layer::broken(&self.shared.path, self.name(), c)),
+            _ => Err(Error::misuse("a cursor of another kind of clip")),
         }
     }
 
@@ -420,6 +599,8 @@ pub struct ClipCursor {
     place: Place,
     pose: [Vec<Transform>; 2],
     sample: [Option<usize>; 2],
+    /// For single joints.
+    spare: Vec<Transform>,
 }
 
 /// What was decoded last.
@@ -429,6 +610,8 @@ enum Place {
     Segment(Option<usize>, Scratch),
     /// The last keys of each sub-track.
     Playhead(Playhead),
+    /// The same as the first, of each layer.
+    Layers(Vec<LayerCursor>),
 }
 
 impl ClipCursor {
@@ -439,8 +622,10 @@ impl ClipCursor {
             place: match &clip.shared.form {
                 Form::Sampled(stored) => Place::Segment(None, Scratch::new(&stored.plan)),
                 Form::Curve(curves) => Place::Playhead(Playhead::new(curves)),
+                Form::Layers(layers) => Place::Layers(layers.set.cursors()),
             },
             clip: clip.clone(),
+            spare: pose.clone(),
             pose: [pose.clone(), pose],
             sample: [None; 2],
         }

@@ -1,0 +1,72 @@
+//! Tiers of the layers of all clips of a file, in chunks that can be read one by one.
+//!
+//! A chunk has pieces of one layer and tier, of as many clips as fit; a tier of a long clip takes several.
+
+use super::layer::LayeredClip;
+use crate::Error;
+use meshreel_codec::clip::layer::{LayerTable, Piece, cut};
+
+/// Bytes that a chunk is filled to.
+const CHUNK: usize = 32 << 10;
+
+/// Chunks of pieces, and the table of each clip with its number and its pieces in it. `clips`: number and layers.
+pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTable>), Error> {
+    let mut tables: Vec<LayerTable> = (clips.iter())
+        .map(|(number, clip)| LayerTable {
+            clip: *number,
+            ..clip.table.clone()
+        })
+        .collect();
+    let tiers: Vec<Vec<Vec<Vec<u8>>>> = (clips.iter())
+        .map(|(_, clip)| clip.layers.iter().map(|layer| layer.tiers()).collect())
+        .collect();
+    let layers = tiers.iter().map(Vec::len).max().unwrap_or(0);
+    let mut chunks: Vec<Vec<u8>> = Vec::new();
+    for l in 0..layers {
+        let count = |clip: &Vec<Vec<Vec<u8>>>| clip.get(l).map_or(0, Vec::len);
+        let most = tiers.iter().map(count).max().unwrap_or(0);
+        for t in usize::from(l == 0)..most {
+            let mut open = false;
+            for (c, (_, clip)) in clips.iter().enumerate() {
+                let Some(bytes) = tiers[c].get(l).and_then(|tiers| tiers.get(t)) else {
+                    continue;
+                };
+                let plan = &clip.layers[l].plan;
+                let inner = |e: meshreel_codec::Corrupt| Error::misuse(e.0);
+                // The header stands in the table, the keys before the first piece.
+                let (header, keys) = match t {
+                    0 => {
+                        let (_, header) =
+                            meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
+                        let (_, keys) =
+                            meshreel_codec::clip::layer::take_sized(&bytes[header..]).map_err(inner)?;
+                        (header, keys)
+                    }
+                    _ => (0, 0),
+                };
+                let parts = cut(&bytes[header..], keys, plan.segments(), CHUNK).map_err(inner)?;
+                for (segments, part) in parts {
+                    let full = |chunk: &Vec<u8>| chunk.len() + part.len() > CHUNK;
+                    if !open || chunks.last().is_none_or(full) {
+                        chunks.push(Vec::new());
+                        open = true;
+                    }
+                    let chunk = chunks.len() as u32 - 1;
+                    let Some(to) = chunks.last_mut() else {
+                        continue;
+                    };
+                    tables[c].pieces.push(Piece {
+                        layer: l as u8,
+                        tier: t as u8,
+                        chunk,
+                        offset: to.len() as u32,
+                        size: part.len() as u32,
+                        segments,
+                    });
+                    to.extend_from_slice(&part);
+                }
+            }
+        }
+    }
+    Ok((chunks, tables))
+}
