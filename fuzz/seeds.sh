@@ -42,6 +42,7 @@ find_seeds pc2 '*.pc2' testdata "$corpus"
 find_seeds mdd '*.mdd' testdata "$corpus"
 find_seeds container '*.reel' testdata
 find_seeds whole_file '*.reel' testdata
+find_seeds layers '*.reel' testdata/golden/clips
 
 # Blocks, descriptions and source maps out of whole files; and a small mesh in each of the plain formats.
 if command -v python3 >/dev/null; then

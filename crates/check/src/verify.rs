@@ -14,6 +14,7 @@ mod clip;
 mod compare;
 mod exact;
 mod frames;
+mod layer;
 mod local;
 mod nearest;
 mod polygons;
@@ -21,7 +22,9 @@ mod report;
 mod survey;
 mod tree;
 
-pub use report::{ClipReport, Failure, MAX_FAILURES, Matched, MeshReport, Report};
+pub use report::{
+    ClipReport, Failure, LayerReport, MAX_FAILURES, Matched, MeshReport, Report, TierReport,
+};
 
 use crate::scene::frames::error;
 use asked::Asked;

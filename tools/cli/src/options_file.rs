@@ -14,6 +14,23 @@
 //! tolerance = 0.05
 //! shell = 1
 //!
+//! layer = "cosmetic"      # instead of what [[layer]] says
+//! bias = 4                # matters so much more where layers are automatic
+//! stepped = true          # never interpolated: keeps a sample's value until the next
+//!
+//! [[layer]]               # of clips; the first is the base, with all that no other takes
+//! name = "base"
+//! tiers = 3               # all but the base's first can be streamed
+//!
+//! [[layer]]
+//! name = "cosmetic"
+//! joints = ["*Finger*", "hips/**/Face*"]
+//! below = 0.02            # automatic: joints less important than this part of the most important
+//! share = 0.5             # automatic: so many of all joints
+//! rate = 10               # samples per second
+//! strip = "20%"           # samples without residuals: the least important, or those within a length
+//! tiers = 3
+//!
 //! [curve]                 # codec curve
 //! knots = "centripetal"   # or uniform, chordal
 //! rotation-bits = 48      # or 32
@@ -45,6 +62,29 @@ pub struct OptionsFile {
     pub joints: Vec<JointSection>,
     /// How curves are made.
     pub curve: CurveSection,
+    /// Layers of clips, the base first.
+    pub layers: Vec<LayerSection>,
+}
+
+/// A layer of clips.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LayerSection {
+    /// Name.
+    pub name: String,
+    /// Globs over names and paths of joints.
+    #[serde(default)]
+    pub joints: Vec<String>,
+    /// Automatic: less important than this part of the most important.
+    pub below: Option<f64>,
+    /// Automatic: so many of all joints.
+    pub share: Option<f64>,
+    /// Samples per second.
+    pub rate: Option<f64>,
+    /// A length, or a percentage of the samples.
+    pub strip: Option<Tolerance>,
+    /// Number of tiers.
+    pub tiers: Option<u8>,
 }
 
 /// Overrides for the joints whose name or path matches.
@@ -60,6 +100,13 @@ pub struct JointSection {
     /// Local rule: they stay in place.
     #[serde(default)]
     pub pinned: bool,
+    /// Their layer.
+    pub layer: Option<String>,
+    /// How much more they matter than their geometry says.
+    pub bias: Option<f64>,
+    /// They are never interpolated.
+    #[serde(default)]
+    pub stepped: bool,
 }
 
 /// `[curve]`.
@@ -178,6 +225,21 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
             joints.push(section);
         }
     }
+    let mut layers = Vec::new();
+    if let Some(sections) = table.remove("layer") {
+        let toml::Value::Array(sections) = sections else {
+            return Err("layers are written [[layer]]".into());
+        };
+        for (i, section) in sections.into_iter().enumerate() {
+            let section: LayerSection = section.try_into().map_err(|e: toml::de::Error| {
+                format!("[[layer]] number {}: {}", i + 1, e.message())
+            })?;
+            for glob in &section.joints {
+                globset::Glob::new(glob).map_err(|e| format!("[[layer]] number {}: {e}", i + 1))?;
+            }
+            layers.push(section);
+        }
+    }
     let mut curve = CurveSection::default();
     if let Some(section) = table.remove("curve") {
         curve = section
@@ -192,6 +254,7 @@ fn parse(text: &str) -> Result<OptionsFile, String> {
         meshes,
         joints,
         curve,
+        layers,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use globset::{Glob, GlobMatcher};
 use meshreel_scene::sample::{Channels, FrameOptions, Range};
+use meshreel_scene::{Joint, Skeleton};
 
 /// A promised distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,9 +40,68 @@ pub(crate) struct Clips {
     tolerances: Vec<(GlobMatcher, f64)>,
     shells: Vec<(GlobMatcher, f64)>,
     pinned: Vec<GlobMatcher>,
+    /// The base first; none: in one piece, unless the source names layers.
+    pub layers: Vec<AskedLayer>,
+    joint_layers: Vec<(GlobMatcher, String)>,
+    stepped: bool,
+}
+
+/// A layer that was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct AskedLayer {
+    pub name: String,
+    /// Samples per second, where they are fewer than the clip's.
+    pub rate: Option<f64>,
+    pub strip: Stripping,
+    pub tiers: usize,
+    automatic: bool,
+    joints: Vec<GlobMatcher>,
+}
+
+/// What a layer may leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Stripping {
+    #[default]
+    None,
+    /// What is predicted so well.
+    Error(f64),
+    /// So many samples.
+    Share(f64),
 }
 
 impl Clips {
+    /// Layer number `l`.
+    pub fn layer(&self, l: usize) -> Option<&AskedLayer> {
+        self.layers.get(l)
+    }
+
+    /// Whether clips of this skeleton are in layers.
+    pub fn divides(&self, skeleton: &Skeleton) -> bool {
+        let plain = |l: &AskedLayer| l.rate.is_none() && l.strip == Stripping::None && l.tiers == 1;
+        match &self.layers[..] {
+            [] => self.stepped || skeleton.joints.iter().any(|j| j.layer.is_some()),
+            [one] => !plain(one) || self.stepped,
+            _ => true,
+        }
+    }
+
+    /// The highest layer that a joint may be in; a lower one keeps it better.
+    pub fn highest_layer<'a>(
+        &self,
+        joint: &Joint,
+        path: &str,
+        mut names: impl Iterator<Item = &'a str> + Clone,
+    ) -> usize {
+        let hit = |glob: &GlobMatcher| glob.is_match(&joint.name) || glob.is_match(path);
+        let number = |name: &str| names.clone().position(|own| own == name);
+        let named = joint.layer.as_deref().and_then(number);
+        let own = (self.joint_layers.iter().rev()).find(|(glob, _)| hit(glob));
+        let listed = (self.layers.iter()).rposition(|layer| layer.joints.iter().any(hit));
+        let automatic = self.layers.iter().rposition(|layer| layer.automatic);
+        let own = own.and_then(|(_, name)| names.position(|n| n == name));
+        own.or(listed).or(named).or(automatic).unwrap_or(0)
+    }
+
     /// The tolerance of a joint, if it has one of its own. `path`: names from the root.
     pub fn tolerance(&self, name: &str, path: &str) -> Option<f64> {
         last(&self.tolerances, name, path)
@@ -121,6 +181,26 @@ impl Asked {
                 "joint-tolerance" => asked.clips.tolerances.push(joint(value).ok_or_else(bad)?),
                 "joint-shell" => asked.clips.shells.push(joint(value).ok_or_else(bad)?),
                 "joint-pinned" => asked.clips.pinned.push(glob(value).ok_or_else(bad)?),
+                "layer" => asked.clips.layers.push(layer(value).ok_or_else(bad)?),
+                "layer-auto" | "layer-joints" => {
+                    let (first, last) = match key {
+                        "layer-auto" => value.rsplit_once(' ').map(|(value, name)| (name, value)),
+                        _ => value.split_once(' '),
+                    }
+                    .ok_or_else(bad)?;
+                    let mut all = asked.clips.layers.iter_mut();
+                    let layer = all.find(|layer| layer.name == first).ok_or_else(bad)?;
+                    match key {
+                        "layer-auto" => layer.automatic = true,
+                        _ => layer.joints.push(glob(last).ok_or_else(bad)?),
+                    }
+                }
+                "joint-layer" => {
+                    let (name, pattern) = value.split_once(' ').ok_or_else(bad)?;
+                    let pattern = glob(pattern).ok_or_else(bad)?;
+                    asked.clips.joint_layers.push((pattern, name.into()));
+                }
+                "joint-stepped" => asked.clips.stepped = true,
                 "curve-local" => asked.clips.local = Some(local(value).ok_or_else(bad)?),
                 _ => {}
             }
@@ -160,6 +240,36 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 fn joint(text: &str) -> Option<(GlobMatcher, f64)> {
     let (value, pattern) = text.split_once(' ')?;
     Some((glob(pattern)?, positive(value)?))
+}
+
+/// Rate, stripping, tiers, name; "-" for none.
+fn layer(text: &str) -> Option<AskedLayer> {
+    let mut words = text.split(' ');
+    let rate = match words.next()? {
+        "-" => None,
+        value => Some(positive(value)?),
+    };
+    let share = |text: &str| {
+        let v: f64 = text.parse().ok()?;
+        (v >= 0.0 && v.is_finite()).then_some(v)
+    };
+    let strip = match words.next()? {
+        "-" => Stripping::None,
+        value => match value.strip_suffix("*samples") {
+            Some(value) => Stripping::Share(share(value)?),
+            None => Stripping::Error(share(value)?),
+        },
+    };
+    let tiers = words.next()?.parse().ok()?;
+    let name = words.next()?.to_string();
+    words.next().is_none().then_some(AskedLayer {
+        name,
+        rate,
+        strip,
+        tiers,
+        automatic: false,
+        joints: Vec::new(),
+    })
 }
 
 /// Three tolerances, "-" for the general one, and how they go up the hierarchy.

@@ -154,10 +154,31 @@ fn compare(
             pinned.collect(),
         )
     });
+    let layers = super::layer::Source {
+        skeleton,
+        clip: source,
+        asked: wanted.asked,
+        tolerance: asked,
+        tolerances: &tolerances,
+    };
+    let layered = clip.cosmetic_level(0).is_some() && !clip.layers().is_empty();
+    if layered {
+        match super::layer::compare(&layers, clip, &mut metric, &mut report) {
+            Ok(found) => broken.extend(found),
+            Err(error) => {
+                broken.push(error.to_string());
+                return (report, broken);
+            }
+        }
+    } else if wanted.asked.clips.divides(skeleton) {
+        broken.push("layers were asked for, and the clip is in one piece".into());
+    }
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; paths.len()];
     let mut truth = Vec::new();
-    for i in 0..source.samples {
+    // Layers were measured already.
+    let measured = if layered { 0 } else { source.samples };
+    for i in 0..measured {
         if let Err(error) = clip.sample_at(&mut cursor, i, &mut pose) {
             broken.push(error.to_string());
             return (report, broken);
@@ -169,12 +190,14 @@ fn compare(
         }
     }
     // What f32 can hold of the largest coordinate is all that can be promised.
-    let least = metric.extent * 4.0 / f64::from(1u32 << 24);
+    let least = metric.least();
     report.tolerance = asked.max(least);
     let limits: Vec<f64> = (tolerances.iter())
         .map(|own| own.unwrap_or(asked).max(least))
         .collect();
-    (report.max_error, report.worst) = metric.taken(&limits);
+    if !layered {
+        (report.max_error, report.worst) = metric.taken(&limits);
+    }
     for i in 1..source.samples {
         let turns = source.tracks.iter().any(|t| {
             let d = t.rotation.at(i - 1).inverse() * t.rotation.at(i);
@@ -210,7 +233,7 @@ fn compare(
         }
         return (report, broken);
     }
-    report.ok = report.worst <= 1.0;
+    report.ok = report.worst <= 1.0 && broken.is_empty();
     let own = own.tolerance.iter().copied().chain(std::iter::repeat(0.0));
     let promised = own.map(|t| {
         if t > 0.0 {
@@ -264,7 +287,7 @@ impl Metric {
         }
     }
 
-    fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
+    pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
         object_space(&self.parents, local.iter().copied(), &mut self.truth);
         object_space(&self.parents, pose.iter().map(widen), &mut self.decoded);
         let joints = self.truth.iter().zip(&self.decoded).zip(&self.shells);
@@ -279,6 +302,17 @@ impl Metric {
                 }
             }
         }
+    }
+
+    /// What f32 can hold of the largest coordinate so far.
+    pub(super) fn least(&self) -> f64 {
+        self.extent * 4.0 / f64::from(1u32 << 24)
+    }
+
+    /// Errors of all joints since they were asked for last.
+    pub(super) fn errors(&mut self) -> Vec<f64> {
+        let fresh = vec![0.0; self.worst.len()];
+        std::mem::replace(&mut self.worst, fresh)
     }
 
     /// The largest error, and the largest as a part of its joint's limit; both start anew.

@@ -95,10 +95,42 @@ pub struct ClipReport {
     pub mid_error: f64,
     /// The same as a part of the joint's tolerance.
     pub mid_worst: f64,
+    /// Its layers, the base first; none where it is in one piece.
+    pub layers: Vec<LayerReport>,
     /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of `mid_error`.
     pub ambiguous_pairs: usize,
     /// Nothing failed here.
     pub ok: bool,
+}
+
+/// A layer of a clip.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LayerReport {
+    /// Name.
+    pub name: String,
+    /// Joints.
+    pub joints: usize,
+    /// Samples that it has; those that are not stripped are promised.
+    pub samples: usize,
+    /// Samples without residuals of their own.
+    pub stripped: usize,
+    /// Largest error at promised samples.
+    pub max_error: f64,
+    /// Largest error at stripped samples.
+    pub strip_error: f64,
+    /// Largest error at samples of the source that the layer does not have.
+    pub between: f64,
+    /// Its tiers.
+    pub tiers: Vec<TierReport>,
+}
+
+/// A tier of a layer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TierReport {
+    /// Bytes.
+    pub bytes: usize,
+    /// Largest and root mean square error of all joints at all samples while this tier, and those after it, are missing. None for what is always there.
+    pub without: Option<[f64; 2]>,
 }
 
 /// Something that does not hold.

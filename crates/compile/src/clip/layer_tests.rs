@@ -16,7 +16,7 @@ fn division(s: &Skeleton, parts: [Part; 2]) -> Division {
     Division {
         layers: parts.to_vec(),
         layer_of: (0..n)
-            .map(|j| u8::from(j % 3 == 2 || j * 3 >= n * 2))
+            .map(|j| u8::from(j % 3 == 1 || j * 3 >= n * 2))
             .collect(),
         stepped: vec![false; n],
     }
@@ -134,9 +134,12 @@ fn g06_a_second_layer_costs_a_header_and_two_bits_per_sub_track() {
     let segments = done.layers[1].plan.segments();
     let header = 35 + 6 * (segments + 1);
     let types = 3 * 2 * 24 / 8;
-    let table = 64 + 24;
+    // And symbols of one layer that no longer say how lively those of the other are.
+    let contexts = unsplit / 400;
+    let overhead = bytes.iter().sum::<usize>() as i64 - unsplit as i64;
+    println!("{overhead} bytes more than {unsplit}");
     assert!(
-        bytes.iter().sum::<usize>() <= unsplit + header + types + table,
+        overhead <= (header + types + contexts) as i64,
         "{bytes:?} {unsplit} {segments}"
     );
 }
@@ -322,7 +325,7 @@ fn g13_a_bias_lifts_a_joint_and_what_is_above_it() {
         assert!(lifted[parent] >= lifted[11]);
         j = parent;
     }
-    assert!(!importance::least(&lifted, 0.5)[11] && importance::least(&plain, 0.5)[11]);
+    assert!(!importance::least(&lifted, 0.34)[11] && importance::least(&plain, 0.34)[11]);
     bias[11] = 0.0;
     assert_eq!(importance::importance(&joints, &bias)[11], 0.0);
 }

@@ -38,8 +38,8 @@ pub fn pack(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTab
                     0 => {
                         let (_, header) =
                             meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
-                        let (_, keys) =
-                            meshreel_codec::clip::layer::take_sized(&bytes[header..]).map_err(inner)?;
+                        let (_, keys) = meshreel_codec::clip::layer::take_sized(&bytes[header..])
+                            .map_err(inner)?;
                         (header, keys)
                     }
                     _ => (0, 0),

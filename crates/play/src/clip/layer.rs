@@ -469,7 +469,8 @@ impl Layered {
                         }
                         None => self.base.key_bytes(),
                     };
-                    let (keys, _) = meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
+                    let (keys, _) =
+                        meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
                     meshreel_codec::clip::layer::put_sized(keys, &mut out);
                 }
                 let segment = |s: usize| match (l, tier) {

@@ -39,6 +39,47 @@ pub struct ClipInfo {
     rotations: Kinds,
     translations: Kinds,
     scales: Kinds,
+    /// The base first; none where it is in one piece.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layers: Vec<Layer>,
+}
+
+/// A layer of a clip.
+#[derive(Serialize)]
+struct Layer {
+    name: String,
+    joints: usize,
+    stepped: usize,
+    samples: usize,
+    /// Samples per second, on average.
+    rate: f64,
+    stripped: usize,
+    header_bytes: usize,
+    /// Bytes of each tier.
+    tiers: Vec<usize>,
+    bits_per_value: f64,
+}
+
+impl Layer {
+    fn all(clip: &meshreel::clip::Clip) -> Vec<Layer> {
+        let intervals = |samples: usize| samples.saturating_sub(1) as f64;
+        (clip.layers().into_iter())
+            .map(|layer| Layer {
+                name: layer.name,
+                joints: layer.joints.len(),
+                stepped: layer.stepped.len(),
+                rate: match clip.samples() {
+                    1 => clip.fps(),
+                    all => clip.fps() * intervals(layer.samples.len()) / intervals(all),
+                },
+                samples: layer.samples.len(),
+                stripped: layer.stripped.iter().filter(|s| **s).count(),
+                header_bytes: layer.header_bytes,
+                tiers: layer.tiers,
+                bits_per_value: layer.bits_per_value,
+            })
+            .collect()
+    }
 }
 
 /// Of codec `curve`.
@@ -148,6 +189,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             rotations: Kinds::default(),
             translations: Kinds::default(),
             scales: Kinds::default(),
+            layers: Layer::all(clip),
         };
         if let Some(stored) = clip.stored() {
             let header = &stored.plan.header;
@@ -247,7 +289,39 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
         "bits/sample",
         "<rotations",
     ];
-    table(&head, &rows)
+    let mut out = table(&head, &rows);
+    let layers: Vec<Vec<String>> = (clips.iter())
+        .flat_map(|clip| clip.layers.iter().map(move |layer| (clip, layer)))
+        .map(|(clip, layer)| {
+            let tiers = layer.tiers.iter().map(|b| units::bytes(*b as u64));
+            vec![
+                one_line(&clip.name),
+                one_line(&layer.name),
+                layer.joints.to_string(),
+                units::count(layer.samples as u64),
+                units::short(layer.rate),
+                units::count(layer.stripped as u64),
+                units::bytes(layer.header_bytes as u64),
+                tiers.collect::<Vec<_>>().join(" + "),
+                format!("{:.2}", layer.bits_per_value),
+            ]
+        })
+        .collect();
+    if !layers.is_empty() {
+        let head = [
+            "clip",
+            "<layer",
+            "joints",
+            "samples",
+            "fps",
+            "stripped",
+            "header",
+            "<tiers",
+            "bits/value",
+        ];
+        out.push_str(&table(&head, &layers));
+    }
+    out
 }
 
 /// What a compile says of a clip.
@@ -262,6 +336,14 @@ pub fn compiled(clip: &ClipReport, explain: bool) -> Value {
     if let Some([before, after]) = keys.and_then(|tried| tried.keys) {
         value["keys_before"] = before.into();
         value["keys"] = after.into();
+    }
+    if !clip.layers.is_empty() {
+        let layers = clip.layers.iter().map(|layer| {
+            json!({ "name": layer.name, "joints": layer.joints, "samples": layer.samples,
+                "stripped": layer.stripped.0, "strip_error": layer.stripped.1, "tiers": layer.tiers,
+                "header_bytes": layer.header_bytes, "max_error": layer.max_error })
+        });
+        value["layers"] = layers.collect();
     }
     if explain {
         let tried = clip.tried.iter().map(|tried| {

@@ -10,9 +10,10 @@ use crate::progress::Progress;
 use crate::{guarded, units};
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
+use meshreel_compile::clip::Strip;
 use meshreel_compile::{
-    ClipChoice, CodecChoice, CurveChoice, JointOverride, LocalRule, MeshOverride, MethodChoice,
-    Options, Preset, Report, Tolerance,
+    ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
+    MethodChoice, Options, Preset, Report, Tolerance,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -562,6 +563,24 @@ fn clip_choice(file: &OptionsFile) -> ClipChoice {
                 tolerance: section.tolerance.map(|t| t.0),
                 shell: section.shell.map(|shell| shell.0),
                 pinned: section.pinned,
+                layer: section.layer.clone(),
+                bias: section.bias,
+                stepped: section.stepped,
+            })
+            .collect(),
+        layers: (file.layers.iter())
+            .map(|section| LayerChoice {
+                name: section.name.clone(),
+                joints: section.joints.clone(),
+                below: section.below,
+                share: section.share,
+                rate: section.rate,
+                strip: match section.strip {
+                    None => Strip::None,
+                    Some(units::Tolerance::Absolute(length)) => Strip::Error(length),
+                    Some(units::Tolerance::Percent(percent)) => Strip::Share(percent / 100.0),
+                },
+                tiers: section.tiers.unwrap_or(1),
             })
             .collect(),
         curve: CurveChoice {

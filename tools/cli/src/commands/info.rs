@@ -144,7 +144,10 @@ impl ReelInfo {
         let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
             .map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
-        let clip_bytes = reel.chunk_bytes(kind::SKELETON) + reel.chunk_bytes(kind::CLIP);
+        let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::PIECES]
+            .iter()
+            .map(|kind| reel.chunk_bytes(*kind))
+            .sum::<u64>();
         let sizes = mesh_bytes(reel, wanted)?;
         Ok(ReelInfo {
             kind: "reel",

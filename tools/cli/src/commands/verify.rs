@@ -6,6 +6,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
+use meshreel_check::verify::ClipReport;
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ impl Verified {
                     "tolerance": clip.tolerance, "max_error": clip.max_error, "worst": clip.worst,
                     "joint_tolerances": clip.joint_tolerances, "local_errors": clip.local,
                     "mid_error": clip.mid_error, "mid_worst": clip.mid_worst,
-                    "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok,
+                    "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok, "layers": layers_json(clip),
                 })
             })
             .collect();
@@ -258,6 +259,7 @@ impl Verified {
         if !rows.is_empty() {
             out.push_str(&table(&head, &rows));
         }
+        out.push_str(&layer_table(&report.clips));
         if report.clips.iter().any(|clip| clip.local.is_some()) {
             out.push_str("tolerances per sub-track: each rotation, translation and scale by itself; nothing is promised of points in object space\n");
         }
@@ -281,4 +283,68 @@ impl Verified {
         ));
         out
     }
+}
+
+fn layers_json(clip: &ClipReport) -> Vec<Value> {
+    (clip.layers.iter())
+        .map(|layer| {
+            let tiers: Vec<Value> = (layer.tiers.iter())
+                .map(|tier| {
+                    json!({ "bytes": tier.bytes, "max_error_without": tier.without.map(|e| e[0]),
+                        "rms_error_without": tier.without.map(|e| e[1]) })
+                })
+                .collect();
+            json!({
+                "name": layer.name, "joints": layer.joints, "samples": layer.samples, "stripped": layer.stripped,
+                "max_error": layer.max_error, "strip_error": layer.strip_error, "between": layer.between,
+                "tiers": tiers,
+            })
+        })
+        .collect()
+}
+
+/// Layers and tiers, and what it costs when they are missing.
+fn layer_table(clips: &[ClipReport]) -> String {
+    let mut rows = Vec::new();
+    for clip in clips {
+        for layer in &clip.layers {
+            for (t, tier) in layer.tiers.iter().enumerate() {
+                let first = |text: String| if t == 0 { text } else { String::new() };
+                let without = |i: usize| match tier.without {
+                    Some(errors) => units::short(errors[i]),
+                    None => "–".into(),
+                };
+                rows.push(vec![
+                    first(one_line(&clip.name)),
+                    first(one_line(&layer.name)),
+                    first(layer.joints.to_string()),
+                    first(units::count(layer.samples as u64)),
+                    first(units::short(layer.max_error)),
+                    first(units::short(layer.strip_error)),
+                    first(units::short(layer.between)),
+                    t.to_string(),
+                    units::bytes(tier.bytes as u64),
+                    without(0),
+                    without(1),
+                ]);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "clip",
+        "<layer",
+        "joints",
+        "samples",
+        "max error",
+        "stripped",
+        "between",
+        "tier",
+        "bytes",
+        "error without",
+        "rms without",
+    ];
+    table(&head, &rows)
 }

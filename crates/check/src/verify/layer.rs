@@ -1,0 +1,204 @@
+//! Clips in layers: each layer is promised at the samples that it has; what missing tiers and layers cost is measured.
+
+use super::asked::{Asked, AskedLayer, Stripping};
+use super::clip::Metric;
+use super::report::{ClipReport, LayerReport, TierReport, beyond};
+use meshreel::Transform;
+use meshreel::clip::{Clip, ClipCursor, LayerInfo};
+use meshreel_scene::Skeleton;
+
+/// What a layered clip is held against.
+pub(super) struct Source<'a> {
+    pub skeleton: &'a Skeleton,
+    pub clip: &'a meshreel_scene::Clip,
+    pub asked: &'a Asked,
+    /// The general tolerance, and those of single joints.
+    pub tolerance: f64,
+    pub tolerances: &'a [Option<f64>],
+}
+
+/// Fills the errors of a report, and says what does not hold.
+pub(super) fn compare(
+    source: &Source<'_>,
+    clip: &Clip,
+    metric: &mut Metric,
+    report: &mut ClipReport,
+) -> Result<Vec<String>, meshreel::Error> {
+    let layers = clip.layers();
+    let mut broken = as_asked(source, clip, &layers);
+    let n = clip.joints();
+    let samples = clip.samples();
+    let layer_of: Vec<usize> = (0..n)
+        .map(|j| clip.cosmetic_level(j).map_or(0, usize::from))
+        .collect();
+    let mut promised = vec![0.0; n];
+    let mut found: Vec<LayerReport> = layers.iter().map(|layer| LayerReport::of(layer)).collect();
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; n];
+    let mut truth = Vec::new();
+    let mut next = vec![0; layers.len()];
+    for i in 0..samples {
+        clip.sample_at(&mut cursor, i, &mut pose)?;
+        source.clip.pose(i, &mut truth);
+        metric.measure(&truth, &pose);
+        let errors = metric.errors();
+        let here: Vec<Option<bool>> = (layers.iter().zip(&mut next))
+            .map(|(layer, next)| {
+                let there = layer.samples.get(*next) == Some(&(i as u32));
+                let stripped = layer.stripped.get(*next).copied();
+                *next += usize::from(there);
+                stripped.filter(|_| there)
+            })
+            .collect();
+        for ((error, &l), promised) in errors.iter().zip(&layer_of).zip(&mut promised) {
+            let layer = &mut found[l];
+            let to: &mut f64 = match here[l] {
+                Some(false) => promised,
+                Some(true) => &mut layer.strip_error,
+                None => &mut layer.between,
+            };
+            if beyond(*error, *to) {
+                *to = *error;
+            }
+        }
+    }
+    let least = metric.least();
+    report.tolerance = source.tolerance.max(least);
+    let limit = |j: usize| source.tolerances[j].unwrap_or(source.tolerance).max(least);
+    for (j, error) in promised.into_iter().enumerate() {
+        let larger = |most: &mut f64, v: f64| {
+            if beyond(v, *most) {
+                *most = v;
+            }
+        };
+        larger(&mut report.max_error, error);
+        larger(&mut report.worst, error / limit(j));
+        larger(&mut found[layer_of[j]].max_error, error);
+    }
+    for (l, layer) in layers.iter().enumerate() {
+        if let Some(Stripping::Error(allowed)) = source.asked.clips.layer(l).map(|a| a.strip)
+            && beyond(
+                found[l].strip_error,
+                allowed.max(report.tolerance) * (1.0 + 1e-6),
+            )
+        {
+            broken.push(format!(
+                "layer {}: a stripped sample is {:e} away, {allowed:e} allowed",
+                layer.name, found[l].strip_error
+            ));
+        }
+        for there in usize::from(l == 0)..layer.tiers.len() {
+            let mut tiers = vec![usize::MAX; layers.len()];
+            tiers[l] = there;
+            let (max_error, rms_error) = cost(source, &clip.with_tiers(&tiers), metric, &mut pose)?;
+            found[l].tiers[there].without = Some([max_error, rms_error]);
+        }
+    }
+    report.layers = found;
+    Ok(broken)
+}
+
+/// Largest and root of the mean square error of all joints and samples.
+fn cost(
+    source: &Source<'_>,
+    clip: &Clip,
+    metric: &mut Metric,
+    pose: &mut [Transform],
+) -> Result<(f64, f64), meshreel::Error> {
+    let mut cursor = ClipCursor::new(clip);
+    let mut truth = Vec::new();
+    let (mut most, mut sum): (f64, f64) = (0.0, 0.0);
+    for i in 0..clip.samples() {
+        clip.sample_at(&mut cursor, i, pose)?;
+        source.clip.pose(i, &mut truth);
+        metric.measure(&truth, pose);
+        for error in metric.errors() {
+            most = if beyond(error, most) { error } else { most };
+            sum += error * error;
+        }
+    }
+    let count = (clip.samples() * pose.len()).max(1);
+    Ok((most, (sum / count as f64).sqrt()))
+}
+
+/// What the file has other than what was asked for.
+fn as_asked(source: &Source<'_>, clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
+    let mut broken = Vec::new();
+    let clips = &source.asked.clips;
+    if !clips.layers.is_empty() && clips.layers.len() != layers.len() {
+        broken.push(format!(
+            "{} layers, {} were asked for",
+            layers.len(),
+            clips.layers.len()
+        ));
+        return broken;
+    }
+    let plain = AskedLayer::default();
+    for (l, layer) in layers.iter().enumerate() {
+        let asked = clips.layer(l).unwrap_or(&plain);
+        let mut wrong = |what: String| broken.push(format!("layer {}: {what}", layer.name));
+        if clips.layer(l).is_some()
+            && (asked.name != layer.name || asked.tiers != layer.tiers.len())
+        {
+            wrong("another name or number of tiers than was asked for".into());
+        }
+        let last = source.clip.samples as u32 - 1;
+        let step = match asked.rate {
+            Some(rate) if rate < source.clip.fps * (1.0 - 1e-9) => source.clip.fps / rate,
+            _ => 1.0,
+        };
+        let missing = (0..=last)
+            .map(|i| (f64::from(i) * step + 0.5).floor())
+            .take_while(|at| *at <= f64::from(last))
+            .chain([f64::from(last)])
+            .find(|at| layer.samples.binary_search(&(*at as u32)).is_err());
+        if let Some(at) = missing {
+            wrong(format!(
+                "sample {at} is not there, at the rate that was asked for"
+            ));
+        }
+        let stripped = layer.stripped.iter().filter(|s| **s).count();
+        let most = match asked.strip {
+            Stripping::None => 0,
+            Stripping::Error(_) => usize::MAX,
+            Stripping::Share(share) => (share * layer.samples.len() as f64) as usize,
+        };
+        if stripped > most {
+            wrong(format!("{stripped} stripped samples, {most} allowed"));
+        }
+    }
+    let skeleton = source.skeleton;
+    for (j, joint) in skeleton.joints.iter().enumerate() {
+        let most =
+            clips.highest_layer(joint, &skeleton.path(j), layers.iter().map(|l| &l.name[..]));
+        if clip
+            .cosmetic_level(j)
+            .is_none_or(|of| usize::from(of) > most)
+        {
+            broken.push(format!(
+                "joint {} is in a higher layer than was asked for",
+                joint.name
+            ));
+            break;
+        }
+    }
+    broken
+}
+
+impl LayerReport {
+    fn of(layer: &LayerInfo) -> LayerReport {
+        LayerReport {
+            name: layer.name.clone(),
+            joints: layer.joints.len(),
+            samples: layer.samples.len(),
+            stripped: layer.stripped.iter().filter(|s| **s).count(),
+            tiers: (layer.tiers.iter())
+                .map(|&bytes| TierReport {
+                    bytes,
+                    without: None,
+                })
+                .collect(),
+            ..LayerReport::default()
+        }
+    }
+}

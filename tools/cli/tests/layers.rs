@@ -1,0 +1,668 @@
+//! Clips in layers and tiers (G01 … G13), from files: played whole, streamed through a database, with parts missing, and damaged.
+
+use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Repeats, Rounding};
+use meshreel::format::ReadAt;
+use meshreel::{Limits, Read, Reel, Source, Token, Transform};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+fn run(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshreel"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn json(arguments: &[&str], folder: &Path) -> Value {
+    let output = run(arguments, folder);
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+const NAMES: [&str; 9] = [
+    "hips", "spine", "head", "jaw", "brow", "arm", "hand", "finger1", "finger2",
+];
+const PARENTS: [usize; 9] = [9, 0, 1, 2, 2, 1, 5, 6, 6];
+
+/// Nine joints: hips, spine, a head with a face, an arm with fingers.
+fn bvh(samples: usize, phase: f64) -> String {
+    fn joint(text: &mut String, j: usize) {
+        let kind = if j == 0 { "ROOT" } else { "JOINT" };
+        let channels = match j {
+            0 => "6 Xposition Yposition Zposition Zrotation Yrotation Xrotation",
+            _ => "3 Zrotation Yrotation Xrotation",
+        };
+        let _ = writeln!(text, "{kind} {}\n{{", NAMES[j]);
+        let offset = [0.0, 20.0, 15.0, 5.0, 8.0, 12.0, 25.0, 6.0, 7.0][j];
+        let _ = writeln!(text, "OFFSET {} {offset} 1\nCHANNELS {channels}", j % 2);
+        let children: Vec<usize> = (0..9).filter(|&k| PARENTS[k] == j).collect();
+        if children.is_empty() {
+            text.push_str("End Site\n{\nOFFSET 0 3 0\n}\n");
+        }
+        children.into_iter().for_each(|k| joint(text, k));
+        text.push_str("}\n");
+    }
+    let mut text = String::from("HIERARCHY\n");
+    joint(&mut text, 0);
+    let _ = writeln!(text, "MOTION\nFrames: {samples}\nFrame Time: 0.0333333333");
+    for i in 0..samples {
+        let t = i as f64 * 0.15 + phase;
+        let _ = write!(text, "{} {} {}", t.sin() * 9.0, 90.0 + t.cos(), 4.0 * t);
+        for j in 0..9 {
+            let s = t * (1.0 + j as f64 * 0.21);
+            let _ = write!(
+                text,
+                " {} {} {}",
+                s.sin() * (30.0 - 2.0 * j as f64),
+                (s * 1.7).cos() * 15.0,
+                (s * 0.6).sin() * 10.0
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+const PLAIN: &str = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"cosmetic\"\njoints = [\"finger*\", \"jaw\", \"brow\"]\n";
+const TIERS: &str = "[[layer]]\nname = \"base\"\ntiers = 3\n[[layer]]\nname = \"cosmetic\"\njoints = [\"finger*\", \"jaw\", \"brow\"]\ntiers = 3\nrate = 10\nstrip = \"10%\"\n";
+
+/// Compiles two clips with these options.
+fn compiled(at: &Path, options: &str) -> Value {
+    std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
+    std::fs::write(at.join("run.bvh"), bvh(170, 2.0)).unwrap();
+    std::fs::write(at.join("options.toml"), options).unwrap();
+    json(
+        &[
+            "compile",
+            "walk.bvh",
+            "run.bvh",
+            "-o",
+            "set.reel",
+            "--options",
+            "options.toml",
+            "--json",
+        ],
+        at,
+    )
+}
+
+fn clips(at: &Path) -> Vec<Clip> {
+    Reel::open(at.join("set.reel"), &Limits::default())
+        .unwrap()
+        .clips()
+        .unwrap()
+}
+
+fn pose(clip: &Clip, cursor: &mut ClipCursor, seconds: f64) -> Vec<Transform> {
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    clip.sample(cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose)
+        .unwrap();
+    pose
+}
+
+fn cosmetic(clip: &Clip) -> Vec<usize> {
+    (0..clip.joints())
+        .filter(|&j| clip.cosmetic_level(j) == Some(1))
+        .collect()
+}
+
+/// Ticks until nothing is under way.
+fn settle(database: &mut Database) {
+    for _ in 0..10_000 {
+        database.tick();
+        let busy = |part: &Part| database.state(*part, None).reading > 0;
+        if !database.parts().iter().any(busy) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    panic!("reads do not end");
+}
+
+#[test]
+fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), PLAIN);
+    for clip in clips(folder.path()) {
+        assert_eq!(cosmetic(&clip), [3, 4, 7, 8]);
+        let merged = clip.merged().unwrap().unwrap();
+        let skeleton = clip.skeleton().clone();
+        let stored =
+            meshreel_codec::clip::stored::Stored::open(&skeleton.skeleton(), &merged).unwrap();
+        let plan = &stored.plan;
+        let mut scratch = meshreel_codec::clip::stored::Scratch::new(plan);
+        let mut cursor = ClipCursor::new(&clip);
+        let (mut got, mut want) = (vec![Transform::IDENTITY; 9], vec![Transform::IDENTITY; 9]);
+        for i in 0..clip.samples() {
+            clip.sample_at(&mut cursor, i, &mut got).unwrap();
+            match plan.place(i) {
+                Ok(key) => plan.pose(stored.key_words(key), &mut want),
+                Err((s, at)) => {
+                    stored.decode(s, &mut scratch).unwrap();
+                    plan.pose(scratch.sample(plan, at), &mut want);
+                }
+            }
+            assert_eq!(got, want, "sample {i}");
+        }
+    }
+}
+
+#[test]
+fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), PLAIN);
+    let clip = &clips(folder.path())[0];
+    let base = clip.with_tiers(&[usize::MAX, 0]);
+    let mut cursor = ClipCursor::new(clip);
+    let rest = clip.skeleton().rest.clone();
+    for i in 0..40 {
+        let seconds = f64::from(i) * 0.11;
+        let all = pose(clip, &mut cursor, seconds);
+        let some = pose(&base, &mut cursor, seconds);
+        for j in 0..9 {
+            let there = clip.cosmetic_level(j) == Some(0);
+            let want = if there { all[j] } else { rest[j] };
+            assert_eq!(some[j], want, "joint {j}");
+            let one = base
+                .joint(&mut cursor, j, seconds, Repeats::Wrap, Rounding::None)
+                .unwrap();
+            assert_eq!((one.local, one.bind), (want, !there));
+        }
+    }
+    assert_eq!(clip.cosmetic_level(9), None);
+    assert!(
+        base.joint(&mut cursor, 9, 0.0, Repeats::Wrap, Rounding::None)
+            .is_err()
+    );
+}
+
+#[test]
+fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let done = compiled(at, TIERS);
+    assert_eq!(done["clips"][0]["layers"][1]["samples"], 101);
+    let verified = json(&["verify", "walk.bvh", "run.bvh", "set.reel", "--json"], at);
+    assert_eq!(verified["ok"], true, "{verified}");
+    let layers = &verified["clips"][0]["layers"];
+    assert!(layers[0]["tiers"][0]["max_error_without"].is_null());
+    let cost = |l: usize, t: usize| layers[l]["tiers"][t]["max_error_without"].as_f64().unwrap();
+    // The less is there, the more it costs; a whole layer most.
+    assert!(cost(0, 1) > cost(0, 2) && cost(0, 2) > 0.01, "{verified}");
+    assert!(
+        cost(1, 0) > cost(1, 1) && cost(1, 1) > cost(1, 2),
+        "{verified}"
+    );
+    assert_eq!(layers[1]["stripped"], 10);
+    let info = json(&["info", "set.reel", "--json"], at);
+    let cosmetic = &info["clips"][0]["layers"][1];
+    assert_eq!(cosmetic["tiers"].as_array().unwrap().len(), 3);
+    assert!((cosmetic["rate"].as_f64().unwrap() - 10.1).abs() < 0.2);
+    let text = String::from_utf8(run(&["verify", "walk.bvh", "run.bvh", "set.reel"], at).stdout);
+    assert!(text.unwrap().contains("error without"));
+    // What is taken out again is all layers together.
+    assert!(
+        run(&["extract", "set.reel", "-o", "back.bvh"], at)
+            .status
+            .success()
+    );
+    // A file that leaves out more than was asked for is found out.
+    std::fs::write(at.join("options.toml"), PLAIN).unwrap();
+    let other = json(
+        &[
+            "compile",
+            "walk.bvh",
+            "run.bvh",
+            "-o",
+            "plain.reel",
+            "--options",
+            "options.toml",
+            "--json",
+        ],
+        at,
+    );
+    assert_eq!(other["clips"][0]["layers"][1]["samples"], 300);
+}
+
+#[test]
+fn g05_tiers_stream_in_and_out_of_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), TIERS);
+    let whole = clips(folder.path());
+    let mut database = Database::open(
+        folder.path().join("set.reel"),
+        &Limits::default(),
+        DatabaseOptions::default(),
+    )
+    .unwrap();
+    let part = |layer, tier| Part { layer, tier };
+    assert_eq!(
+        database.parts(),
+        [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]
+    );
+    let compare = |database: &Database, tiers: &[usize]| {
+        for (c, clip) in whole.iter().enumerate() {
+            let want = clip.with_tiers(tiers);
+            let mut cursor = ClipCursor::new(clip);
+            let own = database.clip(c).unwrap();
+            let mut place = own.cursor();
+            let mut got = vec![Transform::IDENTITY; 9];
+            for i in 0..60 {
+                let seconds = f64::from(i) * 0.173 - 1.0;
+                for rounding in [Rounding::None, Rounding::Nearest] {
+                    own.sample(&mut place, seconds, Repeats::Wrap, rounding, &mut got)
+                        .unwrap();
+                    let mut all = vec![Transform::IDENTITY; 9];
+                    want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all)
+                        .unwrap();
+                    assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
+                }
+                let one = own
+                    .joint(&mut place, 7, seconds, Repeats::Wrap, Rounding::None)
+                    .unwrap();
+                assert_eq!(one.bind, tiers[1] == 0);
+            }
+        }
+    };
+    compare(&database, &[1, 0]);
+    for (layer, tier, tiers) in [
+        (1, 0, [1, 1]),
+        (0, 2, [1, 1]),
+        (0, 1, [3, 1]),
+        (1, 1, [3, 2]),
+        (1, 2, [3, 3]),
+    ] {
+        assert!(database.stream_in(part(layer, tier), None).unwrap() > 0);
+        settle(&mut database);
+        assert!(database.state(part(layer, tier), None).is_there());
+        compare(&database, &tiers);
+    }
+    assert_eq!(database.stream_in(part(1, 2), None).unwrap(), 0);
+    for (layer, tier, tiers) in [(1, 0, [3, 0]), (0, 1, [1, 0])] {
+        assert!(database.stream_out(part(layer, tier), None) > 0);
+        compare(&database, &tiers);
+    }
+    database.stream_in(part(1, 0), Some(1)).unwrap();
+    settle(&mut database);
+    assert!(database.stream_in(part(7, 0), None).unwrap() == 0);
+    assert!(database.clip(2).is_err());
+}
+
+/// Holds reads back until it is told, or fails them.
+struct Slow {
+    bytes: Vec<u8>,
+    held: Mutex<Vec<Read>>,
+    hold: AtomicBool,
+    fail: AtomicBool,
+    cancelled: AtomicUsize,
+}
+
+impl Slow {
+    fn finish(&self, mut read: Read) {
+        let at = read.offset() as usize;
+        let size = read.buffer().len();
+        if self.fail.load(Ordering::Relaxed) && !read.is_opening() {
+            return read.complete(Err(io::ErrorKind::PermissionDenied.into()));
+        }
+        read.buffer().copy_from_slice(&self.bytes[at..at + size]);
+        read.complete(Ok(size));
+    }
+
+    fn release(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap());
+        // The other way round: order means nothing.
+        held.into_iter().rev().for_each(|read| self.finish(read));
+    }
+}
+
+impl Source for Slow {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn start(&self, read: Read) {
+        match self.hold.load(Ordering::Relaxed) && !read.is_opening() {
+            true => self.held.lock().unwrap().push(read),
+            false => self.finish(read),
+        }
+    }
+    fn cancel(&self, _: Token) {
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn slow(at: &Path) -> Arc<Slow> {
+    Arc::new(Slow {
+        bytes: std::fs::read(at.join("set.reel")).unwrap(),
+        held: Mutex::default(),
+        hold: AtomicBool::new(true),
+        fail: AtomicBool::new(false),
+        cancelled: AtomicUsize::new(0),
+    })
+}
+
+#[test]
+fn g05_reads_end_late_fail_and_are_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), TIERS);
+    let source = slow(folder.path());
+    let options = DatabaseOptions::default();
+    let mut database =
+        Database::from_source("set", source.clone(), &Limits::default(), options).unwrap();
+    let part = Part { layer: 1, tier: 0 };
+    let count = database.stream_in(part, None).unwrap();
+    assert_eq!(database.tick().arrived, 0);
+    assert_eq!(database.state(part, None).reading, count);
+    // Cancelled: the memory comes back when the source lets go of it, and what it read is not used.
+    assert_eq!(database.cancel(part, None), count);
+    assert_eq!(source.cancelled.load(Ordering::Relaxed), count);
+    assert_eq!(database.stream_in(part, None).unwrap(), 0);
+    source.release();
+    assert_eq!(database.tick().arrived, 0);
+    assert_eq!(database.state(part, None).there, 0);
+    // Asked for again.
+    assert_eq!(database.stream_in(part, None).unwrap(), count);
+    source.release();
+    assert_eq!(database.tick().arrived, count);
+    assert!(database.state(part, None).is_there());
+    database.stream_out(part, None);
+    // Failures are told, and can be tried again.
+    source.fail.store(true, Ordering::Relaxed);
+    assert_eq!(database.stream_in(part, None).unwrap(), count);
+    source.release();
+    let ticked = database.tick();
+    let (error, failed) = ticked.failed.unwrap();
+    assert_eq!((failed, database.state(part, None).failed), (count, count));
+    assert!(error.to_string().contains("could not be read"), "{error}");
+    source.fail.store(false, Ordering::Relaxed);
+    assert_eq!(database.stream_in(part, None).unwrap(), count);
+    source.release();
+    assert_eq!(database.tick().arrived, count);
+}
+
+#[test]
+fn memory_of_a_database_is_what_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), TIERS);
+    let path = folder.path().join("set.reel");
+    let open = |memory| {
+        Database::open(
+            &path,
+            &Limits::default(),
+            DatabaseOptions { memory, threads: 1 },
+        )
+        .unwrap()
+    };
+    let (slot, _) = open(0).memory();
+    let mut small = open(slot as u64 * 2);
+    assert_eq!(small.memory(), (slot, 2));
+    let parts = small.parts();
+    small.stream_in(parts[0], None).unwrap();
+    small.stream_in(parts[1], None).unwrap();
+    settle(&mut small);
+    let error = small.stream_in(parts[2], None).unwrap_err().to_string();
+    assert!(error.contains("stream something out"), "{error}");
+    small.stream_out(parts[0], None);
+    small.stream_in(parts[2], None).unwrap();
+    settle(&mut small);
+    assert!(small.state(parts[2], None).is_there());
+}
+
+#[test]
+fn poses_are_whole_while_chunks_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), TIERS);
+    let whole = clips(folder.path());
+    let mut database = Database::open(
+        folder.path().join("set.reel"),
+        &Limits::default(),
+        DatabaseOptions::default(),
+    )
+    .unwrap();
+    // Every pose that can be right at a time: by what is there of each layer.
+    let mut right: Vec<Vec<Vec<Transform>>> = Vec::new();
+    let mut cursor = ClipCursor::new(&whole[0]);
+    for i in 0..20 {
+        let seconds = f64::from(i) * 0.31;
+        let mut all = Vec::new();
+        for base in 1..=3 {
+            for cosmetic in 0..=3 {
+                all.push(pose(
+                    &whole[0].with_tiers(&[base, cosmetic]),
+                    &mut cursor,
+                    seconds,
+                ));
+            }
+        }
+        right.push(all);
+    }
+    let stop = AtomicBool::new(false);
+    let clip = database.clip(0).unwrap();
+    std::thread::scope(|scope| {
+        let sampler = || {
+            let mut place = clip.cursor();
+            let mut got = vec![Transform::IDENTITY; 9];
+            let mut count = 0;
+            while !stop.load(Ordering::Relaxed) {
+                for (i, right) in (0u32..).zip(&right) {
+                    let seconds = f64::from(i) * 0.31;
+                    clip.sample(&mut place, seconds, Repeats::Wrap, Rounding::None, &mut got)
+                        .unwrap();
+                    assert!(right.contains(&got), "{seconds} s");
+                    count += 1;
+                }
+            }
+            count
+        };
+        let threads = [scope.spawn(sampler), scope.spawn(sampler)];
+        let parts = database.parts();
+        for round in 0..60 {
+            let part = parts[round * 7 % parts.len()];
+            match database.state(part, None).there {
+                0 => {
+                    database.stream_in(part, None).unwrap();
+                }
+                _ => {
+                    database.stream_out(part, None);
+                }
+            }
+            for _ in 0..3 {
+                database.tick();
+                std::thread::yield_now();
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        for thread in threads {
+            assert!(thread.join().unwrap() > 0);
+        }
+    });
+}
+
+#[test]
+fn g08_g13_layers_by_name_by_joint_and_by_importance() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let level = |options: &str| -> Vec<u8> {
+        let done = compiled(at, options);
+        assert!(
+            done["clips"][0]["max_error"].as_f64().unwrap() <= 0.01,
+            "{done}"
+        );
+        let clip = &clips(at)[0];
+        (0..9).map(|j| clip.cosmetic_level(j).unwrap()).collect()
+    };
+    let layers = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"c\"\n";
+    // G12: the least important half; a hand with fingers outweighs a finger, the head its face.
+    assert_eq!(
+        level(&format!("{layers}share = 0.5\n")),
+        [0, 0, 0, 1, 1, 0, 0, 1, 1]
+    );
+    assert_eq!(level(&format!("{layers}share = 0.1\n")), [0; 9]);
+    // G13: an animator's bias keeps a finger.
+    let bias = "[[joint]]\nglob = \"finger2\"\nbias = 50\n";
+    assert_eq!(
+        level(&format!("{layers}share = 0.4\n{bias}")),
+        [0, 0, 0, 1, 1, 0, 0, 1, 0]
+    );
+    // By joint, over what the layer says; a parent comes along.
+    let own = "joints = [\"hand\", \"finger*\"]\n[[joint]]\nglob = \"finger1\"\nlayer = \"base\"\n";
+    assert_eq!(
+        level(&format!("{layers}{own}")),
+        [0, 0, 0, 0, 0, 0, 0, 0, 1]
+    );
+    let options = at.join("options.toml");
+    std::fs::write(&options, format!("{layers}rate = -1\n")).unwrap();
+    let wrong = run(
+        &[
+            "compile",
+            "walk.bvh",
+            "-o",
+            "x.reel",
+            "--options",
+            "options.toml",
+        ],
+        at,
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn g11_stepped_joints_are_never_interpolated() {
+    let folder = tempfile::tempdir().unwrap();
+    let stepped = format!("{TIERS}[[joint]]\nglob = \"finger1\"\nstepped = true\n");
+    compiled(folder.path(), &stepped);
+    let clip = &clips(folder.path())[0];
+    let mut cursor = ClipCursor::new(clip);
+    let info = &clip.layers()[1];
+    assert_eq!(info.stepped, [7]);
+    // It changes at every sample: then all are kept.
+    assert_eq!(info.samples.len(), 300);
+    for i in 0..299 {
+        let at = |x: f64| pose(clip, &mut ClipCursor::new(clip), x / clip.fps())[7];
+        if i % 37 == 0 {
+            assert_eq!(at(f64::from(i) + 0.7), at(f64::from(i)));
+            assert_ne!(at(f64::from(i) + 1.0), at(f64::from(i)));
+        }
+    }
+    let first = clip.with_tiers(&[1, 1]);
+    assert_eq!(
+        pose(&first, &mut cursor, 3.0)[7],
+        pose(clip, &mut ClipCursor::new(clip), 3.0)[7]
+    );
+}
+
+#[test]
+fn g06_two_layers_decode_in_less_than_twice_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), "");
+    let plain = clips(folder.path());
+    let other = tempfile::tempdir().unwrap();
+    compiled(other.path(), PLAIN);
+    let layered = clips(other.path());
+    let time = |clip: &Clip| {
+        let mut cursor = ClipCursor::new(clip);
+        let mut pose = vec![Transform::IDENTITY; 9];
+        let start = std::time::Instant::now();
+        for i in 0..clip.samples() {
+            clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+        }
+        start.elapsed().as_secs_f64()
+    };
+    // The least of many in turns: others use the machine, too.
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..60 {
+        least[0] = least[0].min(time(&plain[0]));
+        least[1] = least[1].min(time(&layered[0]));
+    }
+    println!("layers take {:.2} times as long", least[1] / least[0]);
+    assert!(least[1] < 2.0 * least[0], "{least:?}");
+}
+
+#[test]
+fn damaged_layers_are_refused_and_never_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    compiled(at, TIERS);
+    let whole = std::fs::read(at.join("set.reel")).unwrap();
+    let try_all = |bytes: Vec<u8>| {
+        let source: Arc<dyn ReadAt> = Arc::new(bytes);
+        let limits = Limits::default();
+        if let Ok(reel) = Reel::from_source(source.clone(), &limits) {
+            let _ = reel.clips();
+        }
+        let options = DatabaseOptions {
+            threads: 0,
+            ..DatabaseOptions::default()
+        };
+        let Ok(mut database) = Database::from_bytes("x", source, &limits, options) else {
+            return false;
+        };
+        for part in database.parts() {
+            let _ = database.stream_in(part, None);
+        }
+        let failed = database.tick().failed.is_some();
+        for c in 0..database.clips() {
+            let clip = database.clip(c).unwrap();
+            let mut pose = vec![Transform::IDENTITY; clip.joints()];
+            let _ = clip.sample(
+                &mut clip.cursor(),
+                1.0,
+                Repeats::Wrap,
+                Rounding::None,
+                &mut pose,
+            );
+        }
+        !failed
+    };
+    assert!(try_all(whole.clone()));
+    for i in (0..whole.len()).step_by(whole.len() / 300) {
+        let mut bytes = whole.clone();
+        bytes[i] ^= 0x10;
+        assert!(!try_all(bytes), "byte {i}");
+        assert!(!try_all(whole[..i].to_vec()), "cut at {i}");
+    }
+}
+
+/// Poses of all samples, as one number.
+fn digest(reel: &Reel) -> u64 {
+    let mut all = Vec::new();
+    for clip in reel.clips().unwrap() {
+        for tiers in [[3, 3], [1, 0], [2, 1]] {
+            let clip = clip.with_tiers(&tiers);
+            let mut cursor = ClipCursor::new(&clip);
+            let mut pose = vec![Transform::IDENTITY; clip.joints()];
+            for i in 0..clip.samples() {
+                clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+                for t in &pose {
+                    let numbers = t.rotation.iter().chain(&t.translation).chain(&t.scale);
+                    all.extend(numbers.flat_map(|v| v.to_le_bytes()));
+                }
+            }
+        }
+    }
+    meshreel_format::checksum(&all)
+}
+
+/// A file in layers and tiers decodes to the same bits for ever; `MESHREEL_GOLDEN=write` renews it while the version is 0.
+#[test]
+fn golden_layers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/clips");
+    let (file, sum) = (folder.join("layers.reel"), folder.join("DIGESTS"));
+    if std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write") {
+        let made = tempfile::tempdir().unwrap();
+        compiled(made.path(), TIERS);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(made.path().join("set.reel"), &file).unwrap();
+        let reel = Reel::open(&file, &Limits::default()).unwrap();
+        std::fs::write(&sum, format!("{:016x} layers.reel\n", digest(&reel))).unwrap();
+    }
+    let reel = Reel::open(&file, &Limits::default()).unwrap();
+    let want = std::fs::read_to_string(&sum).unwrap();
+    assert_eq!(want, format!("{:016x} layers.reel\n", digest(&reel)));
+}
