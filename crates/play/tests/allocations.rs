@@ -176,6 +176,45 @@ fn showing_allocates_nothing() {
 }
 
 #[test]
+fn a_database_allocates_nothing_once_it_is_open() {
+    use meshreel::clip::{Database, DatabaseOptions, Repeats, Rounding};
+    let _alone = ALONE.lock();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
+    let bytes = std::fs::read(folder.join("clips/layers.reel")).unwrap();
+    let options = DatabaseOptions {
+        threads: 0,
+        ..DatabaseOptions::default()
+    };
+    let limits = meshreel::Limits::default();
+    let mut database = Database::from_bytes("x", Arc::new(bytes), &limits, options).unwrap();
+    let parts = database.parts();
+    let clip = database.clip(0).unwrap();
+    let mut cursor = clip.cursor();
+    let mut pose = vec![meshreel::Transform::IDENTITY; clip.joints()];
+    let mut sample = |at: f64| {
+        for i in 0..30 {
+            let seconds = at + f64::from(i) * 0.21;
+            clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose)
+                .unwrap();
+        }
+    };
+    let before = ALLOCATIONS.get();
+    for round in 0..3 {
+        for part in &parts {
+            assert!(database.stream_in(*part, None).unwrap() > 0);
+            sample(0.1);
+            assert!(database.tick().arrived > 0);
+            sample(f64::from(round));
+        }
+        for part in &parts {
+            assert!(database.stream_out(*part, None) > 0);
+            sample(0.3);
+        }
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+}
+
+#[test]
 fn playing_allocates_nothing_on_any_thread() {
     use meshreel_codec::block::Format;
     let _alone = ALONE.lock();

@@ -32,7 +32,7 @@ pub(super) fn compare(
         .map(|j| clip.cosmetic_level(j).map_or(0, usize::from))
         .collect();
     let mut promised = vec![0.0; n];
-    let mut found: Vec<LayerReport> = layers.iter().map(|layer| LayerReport::of(layer)).collect();
+    let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::of).collect();
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; n];
     let mut truth = Vec::new();

@@ -557,13 +557,14 @@ impl<'a> Walk<'a> {
         }
         for group in &self.plan.groups {
             self.activity.group(group.parent);
-            for c in group.component..group.component + group.components {
+            let own = &mut k[group.component..group.component + group.components];
+            for (c, k) in (group.component..).zip(own) {
                 let bucket = self
                     .plan
                     .bucket(&self.activity, &self.means, c, level, group, around);
-                k[c] = decoder.take(bucket);
-                self.activity.put(&self.means, c, level, k[c]);
-                self.means.learn(c, level, k[c]);
+                *k = decoder.take(bucket);
+                self.activity.put(&self.means, c, level, *k);
+                self.means.learn(c, level, *k);
             }
         }
         Ok(Residuals { shift, k })

@@ -748,17 +748,18 @@ impl Have for There<'_> {
     }
 
     fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
-        for tier in 0..self.entry.set.layers[self.layer].plan.tiers() {
+        let tiers = self.entry.set.layers[self.layer].plan.tiers();
+        for (tier, out) in out.iter_mut().enumerate().take(tiers) {
             let bytes = match (self.layer, tier) {
                 (0, 0) => self.entry.base.segment(s),
                 _ => self.bytes(tier, s),
             };
             match bytes {
-                Some(bytes) => out[tier] = bytes,
+                Some(bytes) => *out = bytes,
                 None => return tier,
             }
         }
-        self.entry.set.layers[self.layer].plan.tiers()
+        tiers
     }
 
     fn tiers(&self, s: usize) -> usize {

@@ -188,7 +188,7 @@ impl LayerSet {
     }
 
     /// The bind pose, and over it every layer that is there. `have` gives what is there of each.
-    pub fn pose<'a, H: Have + 'a>(
+    pub fn pose<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
