@@ -288,6 +288,7 @@ impl Clip {
                 bytes,
                 file_bytes: 0,
             }),
+            tiers: Arc::new([]),
         })
     }
 
