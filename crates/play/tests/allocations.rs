@@ -194,8 +194,14 @@ fn a_database_allocates_nothing_once_it_is_open() {
     let mut sample = |at: f64| {
         for i in 0..30 {
             let seconds = at + f64::from(i) * 0.21;
-            clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose)
-                .unwrap();
+            clip.sample(
+                &mut cursor,
+                seconds,
+                Repeats::Wrap,
+                Rounding::None,
+                &mut pose,
+            )
+            .unwrap();
         }
     };
     let before = ALLOCATIONS.get();

@@ -194,12 +194,9 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     let layers = &verified["clips"][0]["layers"];
     assert!(layers[0]["tiers"][0]["max_error_without"].is_null());
     let cost = |l: usize, t: usize| layers[l]["tiers"][t]["max_error_without"].as_f64().unwrap();
-    // The less is there, the more it costs; a whole layer most.
+    // The less is there of a layer, the more it costs. (Keys alone, seconds apart, can be farther off than the bind pose.)
     assert!(cost(0, 1) > cost(0, 2) && cost(0, 2) > 0.01, "{verified}");
-    assert!(
-        cost(1, 0) > cost(1, 1) && cost(1, 1) > cost(1, 2),
-        "{verified}"
-    );
+    assert!(cost(1, 1) > cost(1, 2) && cost(1, 0) > 0.01, "{verified}");
     assert_eq!(layers[1]["stripped"], 10);
     let info = json(&["info", "set.reel", "--json"], at);
     let cosmetic = &info["clips"][0]["layers"][1];
