@@ -310,7 +310,7 @@ impl Plan {
 
 /// κ of residual `k`.
 #[inline]
-pub fn kappa(k: i32, shift: i8, cross: i64) -> i64 {
+pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
     (i64::from(k) * (STEP >> shift) + cross).clamp(-MAX_KAPPA, MAX_KAPPA)
 }
 
@@ -948,7 +948,7 @@ fn sample(
             let k = decoder.take(bucket);
             activity.put(means, c, level, k);
             means.learn(c, level, k);
-            let value = kappa(k, shift, plan.cross(c, kappas));
+            let value = kappa(k, shift.unsigned_abs(), plan.cross(c, kappas));
             kappas[c] = value;
             own[i] = value;
         }

@@ -414,7 +414,7 @@ impl<'a> Loop<'a> {
                 frame.activity.put(place.means, c, place.level, k);
             }
             frame.k[c] = k;
-            let value = kappa(k, frame.shift, cross);
+            let value = kappa(k, frame.shift.unsigned_abs(), cross);
             frame.kappa[c] = value;
             kappas[i] = value;
             if i == 0 && coupling != 0.0 {

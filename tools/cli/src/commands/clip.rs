@@ -249,6 +249,7 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         rotations: kinds(nodes.moves[1]),
         translations: kinds(nodes.moves[0]),
         scales: kinds(nodes.moves[2]),
+        layers: Vec::new(),
     }))
 }
 
