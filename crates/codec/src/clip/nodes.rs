@@ -627,7 +627,7 @@ impl Expected {
             sigma += u64::from(row[2]) * u64::from(beside[slot]);
         }
         if count > 0 {
-            sigma += u64::from(row[3]) * (sum * PARTS[count as usize] >> 16);
+            sigma += u64::from(row[3]) * ((sum * PARTS[count as usize]) >> 16);
         }
         Bucket::fixed((sigma << fine >> 3).min(1 << 28) as u32)
     }
@@ -703,7 +703,8 @@ impl Track {
             }
             c += 3;
         }
-        let mean = sums.map(|(sum, count)| (sum * PARTS[count as usize] >> 16).min(0xFFFF) as u32);
+        let mean =
+            sums.map(|(sum, count)| ((sum * PARTS[count as usize]) >> 16).min(0xFFFF) as u32);
         words[self.words - 1] = (mean[0] | mean[1] << 16) as i32;
     }
 
@@ -713,17 +714,17 @@ impl Track {
         choice: &mut Choice,
         words: &mut [i32],
     ) -> Result<Transform, Corrupt> {
-        let mut number = |v: &mut f32| {
+        let number = |v: &mut f32| {
             *v = f32::from_bits(symbols.word(v.to_bits()));
             v.is_finite()
         };
         let raw = &mut choice.raw;
-        let all = raw
+        let mut all = raw
             .rotation
             .iter_mut()
             .chain(&mut raw.translation)
             .chain(&mut raw.scale);
-        if !all.fold(true, |fine, v| number(v) && fine) {
+        if !all.all(number) {
             return Err(Corrupt("nodes: a transform that is none"));
         }
         self.keep(self.words_of(raw), words);
