@@ -9,6 +9,7 @@ usage: decode.py FILE.reel [FRAME…]
 import ctypes
 import json
 import math
+import os
 import struct
 import sys
 import zlib
@@ -868,6 +869,14 @@ def tables(data):
     return map_, out
 
 
+def default_set(number):
+    """The bytes of a default set, which stand beside the document."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "tables.hex")
+    with open(path) as file:
+        text = "".join(line for line in file if not line.startswith("#"))
+    return bytes.fromhex(text.split("\n\n")[number - 1])
+
+
 class Bits:
     """Bits, the lowest of a byte first."""
 
@@ -982,15 +991,14 @@ class Cells:
     def __init__(self, data, levels):
         b = Bytes(data)
         flags = b.get("B")
-        need(flags < 16, "flags")
         self.unit, *self.centre = b.get("4f")
         self.steps = [b.varint() for _ in range(6)]
         self.levels, self.width = levels, 32 if flags & 1 else 16
-        map_, slots = tables(b.take(b.varint()))
+        map_, slots = tables(default_set(flags >> 4) if flags >> 4 else b.take(b.varint()))
         self.part = dict(map=map_, slots=slots, width=self.width)
         self.blocks = sum((end - start + 15) // 16 for start, end in self.ranges())
         self.first = self.first_frame(Bytes(b.take(len(b.data) - b.at)))
-        fit = FITS[flags >> 1]
+        fit = FITS[flags >> 1 & 7]
         places = [v[:3] for v in self.first]
         self.near = [spatial_weights(own, ring, places, fit) for own, ring in zip(places, levels["rings"])]
 

@@ -14,6 +14,7 @@ mod sequences;
 mod soft;
 mod speed;
 mod stages;
+mod tables;
 
 use clap::{Parser, Subcommand};
 
@@ -37,6 +38,8 @@ enum Command {
     Clips(clips::Arguments),
     /// Keys and memory of skeletal clips in codec curve.
     Curves(curves::Arguments),
+    /// Makes the default sets of tables of the soft codec.
+    Tables(tables::Arguments),
     /// Draws the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -52,6 +55,7 @@ fn main() -> std::process::ExitCode {
         Command::Normals(arguments) => normals::run(&arguments),
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
+        Command::Tables(arguments) => tables::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),

@@ -123,6 +123,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             }
         }
     }
+    if !arguments.json && !rows.is_empty() {
+        print_peers(&table, &rows);
+    }
     for name in &missing {
         eprintln!("{name}: no {name} sequence in the folders given, left out");
     }
@@ -204,6 +207,51 @@ fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Resu
         megabytes_per_second: 12e-6 * values / seconds,
         ok: false,
     })
+}
+
+/// All others, and ours below: bits per vertex and frame at 1e-3 / 1e-4 by sequence, and MB/s at 1e-4.
+fn print_peers(table: &Baselines, rows: &[Row]) {
+    let cell = |coarse: Option<f64>, fine: Option<f64>| {
+        let number = |n: Option<f64>| n.map_or("–".to_string(), |n| format!("{n:.3}"));
+        format!("{:>15}", format!("{} / {}", number(coarse), number(fine)))
+    };
+    let line = |name: &str, cells: Vec<String>, encode: &str, decode: &str| {
+        println!("{name:<42}{} {encode:>12} {decode:>13}", cells.concat());
+    };
+    let names = table.sequence.iter().map(|s| format!("{:>15}", s.name));
+    println!();
+    line(
+        "bits at 1e-3 / 1e-4, MB/s at 1e-4",
+        names.collect(),
+        "encode",
+        "decode",
+    );
+    for p in &table.peer {
+        let cells = p.coarse.iter().zip(p.fine);
+        let cells = cells.map(|(&a, b)| cell(Some(a), Some(b))).collect();
+        line(&p.name, cells, &p.encode, &p.decode);
+    }
+    for (block, _, _) in KINDS {
+        let find = |name: &str, tolerance: &str| {
+            let of = |r: &&Row| r.block == block && r.sequence == name && r.tolerance == tolerance;
+            rows.iter().find(of)
+        };
+        let bits = |s: &Sequence, tolerance| find(&s.name, tolerance).map(|r| r.bpvf);
+        let cells = table.sequence.iter();
+        let cells = cells
+            .map(|s| cell(bits(s, "1e-3"), bits(s, "1e-4")))
+            .collect();
+        let speeds = table.sequence.iter();
+        let speeds: Vec<f64> = speeds
+            .filter_map(|s| Some(find(&s.name, "1e-4")?.megabytes_per_second))
+            .collect();
+        if rows.iter().any(|r| r.block == block) {
+            let least = speeds.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+            let most = speeds.iter().fold(0.0f64, |a, &b| a.max(b));
+            let encode = format!("{least:.0}-{most:.0} all");
+            line(&format!("ours: {block}"), cells, &encode, "`soft`");
+        }
+    }
 }
 
 fn print_head() {

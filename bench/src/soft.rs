@@ -35,6 +35,12 @@ pub struct Arguments {
     /// Times that each unit is decoded; the shortest counts.
     #[arg(long, default_value_t = 5)]
     repeat: u32,
+    /// Only so many frames from the first one on.
+    #[arg(long)]
+    frames: Option<u32>,
+    /// Keep tables in the file, never name a default set.
+    #[arg(long)]
+    own_tables: bool,
     /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys and the
     /// deepest frames and frame 0 are, then what errors are worth in bits, and the fit: `cubic,1.6,1,1.2,4,0`.
     #[arg(long)]
@@ -45,11 +51,11 @@ pub struct Arguments {
 const UNIT_OVERHEAD: usize = 16;
 
 /// A sequence in memory.
-struct Sequence {
+pub struct Sequence {
     name: String,
-    points: usize,
-    frames: u32,
-    triangles: Vec<u32>,
+    pub points: usize,
+    pub frames: u32,
+    pub triangles: Vec<u32>,
     positions: Vec<[f32; 3]>,
 }
 
@@ -81,8 +87,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         "memcpy"
     );
     let mut good = true;
-    for path in find(arguments)? {
-        let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
+    for path in find(&arguments.paths, &arguments.only)? {
+        let mut sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
+        if let Some(frames) = arguments.frames {
+            sequence = sequence.part(0, frames);
+        }
         for &tolerance in &arguments.tolerance {
             for &effort in &arguments.effort {
                 let options = Options {
@@ -90,6 +99,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     packed: arguments.packed,
                     restart: arguments.restart,
                     choice,
+                    own_tables: arguments.own_tables,
                 };
                 good &= match measure::<i16>(&sequence, tolerance, options, arguments.repeat) {
                     Err(e) if e.is::<Refused>() => {
@@ -123,9 +133,10 @@ fn parse_choice(text: &str) -> anyhow::Result<Choice> {
     })
 }
 
-fn find(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
+/// The sequences in folders and of single paths, without ending.
+pub fn find(paths: &[PathBuf], only: &[String]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
-    for path in &arguments.paths {
+    for path in paths {
         if path.is_dir() {
             let mut here: Vec<PathBuf> = std::fs::read_dir(path)?
                 .map(|entry| entry.map(|e| e.path()))
@@ -139,9 +150,7 @@ fn find(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     let stem = |p: &Path| p.file_stem().map(|s| s.to_string_lossy().into_owned());
-    out.retain(|p| {
-        arguments.only.is_empty() || stem(p).is_some_and(|s| arguments.only.contains(&s))
-    });
+    out.retain(|p| only.is_empty() || stem(p).is_some_and(|s| only.contains(&s)));
     if out.is_empty() {
         bail!("no sequence was found");
     }
@@ -149,7 +158,21 @@ fn find(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 impl Sequence {
-    fn read(path: &Path) -> anyhow::Result<Sequence> {
+    /// Some of its frames.
+    pub fn part(&self, first: u32, frames: u32) -> Sequence {
+        let first = first.min(self.frames);
+        let frames = frames.min(self.frames - first);
+        let at = |frame: u32| frame as usize * self.points;
+        Sequence {
+            name: self.name.clone(),
+            points: self.points,
+            frames,
+            triangles: self.triangles.clone(),
+            positions: self.positions[at(first)..at(first + frames)].to_vec(),
+        }
+    }
+
+    pub fn read(path: &Path) -> anyhow::Result<Sequence> {
         let text = std::fs::read_to_string(path)?;
         let mut triangles = Vec::new();
         for line in text.lines().filter(|l| l.starts_with("f ")) {
@@ -187,7 +210,8 @@ impl Sequence {
         })
     }
 
-    fn extent(&self, tolerance: f64) -> Extent {
+    /// Its box, and a tolerance as a part of the box's diagonal.
+    pub fn extent(&self, tolerance: f64) -> Extent {
         let (mut low, mut high) = ([f32::MAX; 3], [f32::MIN; 3]);
         for p in &self.positions {
             for k in 0..3 {
@@ -245,11 +269,11 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
 }
 
 fn describe<W: Width>(encoder: &Encoder<W>) -> String {
-    let (tables, bytes) = encoder.tables();
+    let (tables, set, bytes) = encoder.tables();
     let c = encoder.choice();
     let steps = encoder.grid().steps;
     format!(
-        "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B",
+        "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B set {set}",
         c.lattice, c.key, c.last, c.first, c.worth, c.fit
     )
 }

@@ -205,6 +205,7 @@ pub fn coder<'a, W: Width>(
         packed: options.preset == crate::Preset::Fast,
         restart: options.restart(),
         choice: None,
+        own_tables: false,
     };
     let Some(extent) = extent(frames) else {
         return Ok(None);

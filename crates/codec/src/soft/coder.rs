@@ -87,13 +87,17 @@ pub struct Sink {
 }
 
 /// Tables ready to code with.
+#[derive(Clone)]
 pub struct Coding {
     pub tables: Tables,
+    /// Number of the default set that they are; 0: the file keeps them.
+    pub set: u8,
     starts: Vec<Starts>,
     costs: Vec<Costs>,
 }
 
 /// What tokens cost by a table.
+#[derive(Clone)]
 struct Costs {
     /// Bits of each token, raw ones not counted; of one that has no frequency those of the escape.
     bits: [f32; TOKENS],
@@ -125,13 +129,15 @@ impl Costs {
 }
 
 impl Coding {
-    pub fn new(tables: Tables) -> Coding {
+    /// The tables of the set of that number, or the file's own.
+    pub fn new(tables: Tables, set: u8) -> Coding {
         let starts = tables.tables.iter().map(rans::starts).collect();
         let costs = tables.tables.iter().map(Costs::new);
         Coding {
             costs: costs.collect(),
             starts,
             tables,
+            set,
         }
     }
 

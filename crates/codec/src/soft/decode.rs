@@ -4,12 +4,12 @@
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 1 | `flags` | bit 0: cells are i32 · bits 1–3: number of the fit of spatial weights ([`super::weights::FITS`]) · others 0 |
+//! | 1 | `flags` | bit 0: cells are i32 · bits 1–3: number of the fit of spatial weights ([`super::weights::FITS`]) · bits 4–7: 0, or number of the default set of tables ([`super::defaults`]) |
 //! | 4 | `unit` | f32, length of a unit |
 //! | 12 | `centre` | 3 × f32 |
 //! | varint × 6 | `steps` | units of a half step by layer, 1 … 65535 |
-//! | varint | `size` | bytes of the tables |
-//! | `size` | `tables` | see [`super::tables`] |
+//! | varint | `size` | bytes of the tables, not with a default set |
+//! | `size` | `tables` | see [`super::tables`], not with a default set |
 //! | rest | `frame 0` | a unit of one frame without references |
 //!
 //! **Unit**
@@ -41,6 +41,7 @@
 
 use super::bundle::{self, BLOCK, BUNDLE, Bundle, Reference};
 use super::cell::Cell;
+use super::defaults;
 use super::hierarchy::Hierarchy;
 use super::lattice::Grid;
 use super::pack::{self, Unpacker};
@@ -48,7 +49,7 @@ use super::rans::{self, LANES, Slots};
 use super::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
 use super::tables::{self, CONTEXTS, LAYERS, NEAR, Tables};
 use super::token::{self, BitReader, ESCAPE, RAW_BITS};
-use super::weights;
+use super::weights::{self, FITS};
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::isa::Isa;
@@ -151,6 +152,8 @@ impl Width for i32 {
 pub(super) const WIDE: u8 = 1;
 /// Lowest bit of the number of the fit.
 pub(super) const FIT_SHIFT: u32 = 1;
+/// Lowest bit of the number of the default set of tables.
+pub(super) const SET_SHIFT: u32 = 4;
 
 impl Static {
     /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0 before it was
@@ -162,10 +165,7 @@ impl Static {
     ) -> Result<Static, Corrupt> {
         let mut c = Cursor::new(bytes);
         let flags = c.u8()?;
-        let fit = usize::from(flags >> FIT_SHIFT);
-        if flags & !WIDE >= 1 << FIT_SHIFT << 3 {
-            return Err(Corrupt("static part: unknown flags"));
-        }
+        let fit = usize::from(flags >> FIT_SHIFT) % FITS.len();
         let grid = Grid {
             unit: c.f32()?,
             centre: [c.f32()?, c.f32()?, c.f32()?],
@@ -180,8 +180,13 @@ impl Static {
         if !(grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite())) {
             return Err(Corrupt("static part: not a number"));
         }
-        let size = c.varint()? as usize;
-        let tables = Tables::decode(c.take(size)?)?;
+        let tables = match flags >> SET_SHIFT {
+            0 => {
+                let size = c.varint()? as usize;
+                Tables::decode(c.take(size)?)?
+            }
+            number => defaults::set(number)?,
+        };
         let mut out = Static {
             grid,
             neighbours: Vec::new(),

@@ -11,13 +11,16 @@
 use super::cell::Cell;
 use super::coder::{Coding, Job, Setting, Sink, Target, fraction, levels_fit};
 use super::decode::{self, Vector};
+use super::defaults;
 use super::hierarchy::Hierarchy;
 use super::lattice::{Choice, Extent, Grid, Lattice};
 use super::schedule::{REFERENCES, Schedule, Unit};
-use super::tables::{Counts, LAYERS};
+use super::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, moved};
+use super::tables::{Counts, LAYERS, Tables};
 use super::temporal::{self, Detail, Sample, Scale};
 use super::weights::{self, FITS};
 use crate::bytes::put_varint;
+use crate::put_sized;
 use std::ops::Range;
 
 /// Where frames come from.
@@ -43,6 +46,8 @@ pub struct Options {
     pub restart: u32,
     /// Lattice and steps, if they are not to be chosen.
     pub choice: Option<Choice>,
+    /// Tables are kept in the file even where a default set takes fewer bytes.
+    pub own_tables: bool,
 }
 
 impl Default for Options {
@@ -52,6 +57,7 @@ impl Default for Options {
             packed: false,
             restart: 4,
             choice: None,
+            own_tables: false,
         }
     }
 }
@@ -120,15 +126,17 @@ pub struct Encoder<'a, W> {
     common: Common<'a>,
     model: Model<W>,
     coding: Coding,
+    counts: Counts,
     static_bytes: Vec<u8>,
 }
 
 // Tuning.
-/// Vertices by which temporal weights are fitted, by effort.
-const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 8192];
+/// Vertices by which temporal weights are fitted, by effort; up to four times as many where they are only a small part.
+const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 4096];
+const FIT_PART: usize = 12;
 /// Vertices of a level by which its ρ is chosen.
 const RHO_SAMPLE: [usize; 9] = [64, 64, 96, 128, 160, 256, 400, 600, 1000];
-const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 8];
+const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 6];
 
 /// Gets a key, its unit and its decoded frame.
 pub type Each<'a, W, T> = &'a mut dyn FnMut(u32, T, &[Vector<W>]);
@@ -224,7 +232,9 @@ impl Common<'_> {
     fn sampled(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let level_2 = self.hierarchy.starts.get(2).map_or(0, |&s| s as usize);
         let count = self.points().saturating_sub(level_2);
-        let stride = count.div_ceil(FIT_SAMPLE[self.effort()]).max(1);
+        let least = FIT_SAMPLE[self.effort()];
+        let most = (self.points() / FIT_PART).clamp(least, least * 4);
+        let stride = count.div_ceil(most).max(1);
         (level_2..self.points()).step_by(stride)
     }
 
@@ -420,12 +430,17 @@ enum Part {
 }
 
 // Tuning, by effort.
-/// What all trials of settings may code, as a part of the file.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.6, 1.8, 3.5, 6.0, 9.0];
+/// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each bit per
+/// vertex.
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
+const FRAME_WORK: f64 = 0.5;
+const BIT_WORK: f64 = 0.25;
 /// Least part of the groups that a trial codes.
-const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.1, 0.2, 0.3, 0.5];
-/// Part of the groups that are coded to learn the tables, and how often.
+const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.1, 0.1, 0.2, 0.3, 0.5];
+/// Part of the groups that are coded to learn the tables, and how often. Up to twice the part where a vertex has fewer
+/// bits than so many.
 const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
+const LEARNING_BITS: f64 = 1.5;
 const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 /// Frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
@@ -434,6 +449,8 @@ const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
 const NOISE: f32 = 2.0;
 const FIT_NOISE: f32 = 0.45;
 const FIT_BALL: f32 = 0.5;
+/// More bits than a default set of tables can be good for.
+const MOST_DEFAULT_BITS: f64 = (1 << 20) as f64;
 /// Of the states of a unit, on top of their information.
 const STATE_BITS: f64 = 200.0;
 
@@ -457,7 +474,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
             options,
             source,
         };
-        let (model, coding) = common.choose(work)?;
+        let (model, Trial { coding, counts, .. }) = common.choose(work)?;
         let first = model.first_sink.clone().finish(&common.hierarchy, &coding);
         let mut static_bytes = Vec::new();
         put_static::<W>(&model, &coding, &mut static_bytes);
@@ -466,6 +483,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
             common,
             model,
             coding,
+            counts,
             static_bytes,
         })
     }
@@ -485,12 +503,15 @@ impl<'a, W: Cell> Encoder<'a, W> {
         &self.model.choice
     }
 
-    /// Number of tables, and the bytes that they take in the static part.
-    pub fn tables(&self) -> (usize, usize) {
-        (
-            self.coding.tables.tables.len(),
-            self.coding.tables.encode().len(),
-        )
+    /// Number of tables, the default set that they are or 0, and the bytes that they take in the static part.
+    pub fn tables(&self) -> (usize, u8, usize) {
+        let (coding, count) = (&self.coding, self.coding.tables.tables.len());
+        (count, coding.set, (table_bits(coding) / 8.0) as usize)
+    }
+
+    /// The tokens that the tables were chosen by.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// The frames and their units.
@@ -545,7 +566,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
 fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
     let grid = &model.grid;
     let wide = if W::BITS == 32 { decode::WIDE } else { 0 };
-    out.push(wide | model.choice.fit << decode::FIT_SHIFT);
+    out.push(wide | model.choice.fit << decode::FIT_SHIFT | coding.set << decode::SET_SHIFT);
     out.extend_from_slice(&grid.unit.to_le_bytes());
     grid.centre
         .iter()
@@ -553,9 +574,17 @@ fn put_static<W: Cell>(model: &Model<W>, coding: &Coding, out: &mut Vec<u8>) {
     grid.steps
         .iter()
         .for_each(|&s| put_varint(u32::from(s), out));
-    let tables = coding.tables.encode();
-    put_varint(tables.len() as u32, out);
-    out.extend_from_slice(&tables);
+    if coding.set == 0 {
+        put_sized(&coding.tables.encode(), out);
+    }
+}
+
+/// Bits of tables in the static part.
+fn table_bits(coding: &Coding) -> f64 {
+    match coding.set {
+        0 => 8.0 * coding.tables.encode().len() as f64 + 16.0,
+        _ => 0.0,
+    }
 }
 
 /// What coding a sample of groups showed.
@@ -563,6 +592,8 @@ struct Trial {
     /// Bits of the whole file, as far as the sample tells.
     bits: f64,
     coding: Coding,
+    /// The tokens of the sample.
+    counts: Counts,
     /// Frames that were coded.
     frames: usize,
 }
@@ -611,7 +642,7 @@ struct Search<W> {
 
 impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
-    fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Coding), Refused> {
+    fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
         let mut search = Search {
             best: None,
@@ -625,14 +656,37 @@ impl Common<'_> {
         }
         let (mut model, mut trial) = search.best.ok_or(Refused::TooFine)?;
         if self.options.packed {
-            return Ok((model, trial.coding));
+            return Ok((model, trial));
         }
         for _ in 0..LEARNED[effort] {
             model = self.model(model.choice, Some(&trial.coding), work)?;
-            let part = LEARNING[effort];
-            trial = self.trial(&model, Some(&trial.coding), part, work)?;
+            let more = (LEARNING_BITS / self.rate(&trial)).clamp(1.0, 2.0);
+            let part = (LEARNING[effort] * more).min(1.0);
+            trial = self.trial(&model, Some(&trial.coding), part, true, work)?;
         }
-        Ok((model, trial.coding))
+        Ok((model, trial))
+    }
+
+    /// Bits per vertex and frame.
+    fn rate(&self, trial: &Trial) -> f64 {
+        trial.bits / (self.points() as f64 * f64::from(self.schedule.frames())).max(1.0)
+    }
+
+    /// Tables of a mesh's own, or the default set that takes fewer bits. `scale`: times that counts stand for.
+    fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Coding {
+        let own = Coding::new(own, 0);
+        let bits = scale * own.tables.bits(counts);
+        if self.options.own_tables || bits > MOST_DEFAULT_BITS {
+            return own;
+        }
+        let mut best = (&own, bits + table_bits(&own));
+        for set in defaults::codings() {
+            let bits = scale * set.tables.bits(counts);
+            if bits < best.1 {
+                best = (set, bits);
+            }
+        }
+        best.0.clone()
     }
 
     /// Tries a setting; true if it is the best.
@@ -642,16 +696,27 @@ impl Common<'_> {
         search: &mut Search<W>,
         work: &mut Work<W>,
     ) -> Result<bool, Refused> {
+        // Tokens of another lattice have other contexts: tables are learned first.
+        let lattice = search.best.as_ref().map(|b| b.0.choice.lattice);
+        let mut learn = lattice != Some(choice.lattice);
         let known = search.best.as_ref().map(|b| &b.1.coding);
-        let trial = self.model(choice, known, work).and_then(|model| {
-            let trial = self.trial(&model, known, TRYING[self.effort()], work)?;
-            Ok((model, trial))
-        });
-        let (model, trial) = match trial {
-            Err(Refused::TooFine) => return Ok(false),
-            other => other?,
+        let mut coding = known.cloned();
+        let (model, trial) = loop {
+            let part = TRYING[self.effort()];
+            let trial = self.model(choice, coding.as_ref(), work).and_then(|model| {
+                let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
+                Ok((model, trial))
+            });
+            let (model, trial) = match trial {
+                Err(Refused::TooFine) => return Ok(false),
+                other => other?,
+            };
+            search.left -= trial.frames as f64 * (FRAME_WORK + BIT_WORK * self.rate(&trial));
+            if !learn || search.left <= 0.0 {
+                break (model, trial);
+            }
+            (coding, learn) = (Some(trial.coding), false);
         };
-        search.left -= trial.frames as f64;
         let better = search.best.as_ref().is_none_or(|b| trial.bits < b.1.bits);
         if better {
             search.best = Some((model, trial));
@@ -679,9 +744,8 @@ impl Common<'_> {
         });
         // The first trial has no tables to weigh bits with.
         self.attempt(starts[0].1, search, work)?;
-        let values = self.points() as f64 * f64::from(frames);
-        let rate = search.best.as_ref().map(|b| b.1.bits / values);
-        for (rates, start) in starts {
+        let rate = search.best.as_ref().map(|b| self.rate(&b.1));
+        for (rates, start) in starts.into_iter().skip(1) {
             let fits = self.effort() > 5 || rate.is_none_or(|rate| rates.contains(&rate));
             if allowed(&start) && fits && (search.best.is_none() || search.left > 0.0) {
                 self.attempt(start, search, work)?;
@@ -770,12 +834,14 @@ impl Common<'_> {
         Ok(best as u8)
     }
 
-    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens cost.
+    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens cost. `learn`:
+    /// contexts are joined anew.
     fn trial<W: Cell>(
         &self,
         model: &Model<W>,
         coding: Option<&Coding>,
         part: f64,
+        learn: bool,
         work: &mut Work<W>,
     ) -> Result<Trial, Refused> {
         let groups = self.schedule.groups();
@@ -844,7 +910,11 @@ impl Common<'_> {
             true => inside.most.max(1),
             false => 0,
         };
-        let coding = Coding::new(counts.tables(scale, most));
+        let own = match coding {
+            Some(coding) if !learn => counts.tables_like(&coding.tables, most),
+            _ => counts.tables(scale, most),
+        };
+        let coding = self.coding(own, &counts, scale);
         let token_bits = |t: &Tally| t.plain + coding.tables.bits(&t.counts);
         let bits = |t: &Tally| match self.options.packed {
             true => t.packed,
@@ -852,80 +922,12 @@ impl Common<'_> {
         };
         let mean = |t: &Tally| bits(t) / f64::from(t.frames.max(1));
         let frame_0 = token_bits(&first);
+        let units = all_keys * mean(&keys) + all_inside.max(0.0) * mean(&inside);
         Ok(Trial {
-            bits: frame_0 + all_keys * mean(&keys) + all_inside.max(0.0) * mean(&inside),
+            bits: table_bits(&coding) + frame_0 + units,
             coding,
+            counts,
             frames,
         })
     }
-}
-
-/// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
-const STARTS: [(Range<f64>, Choice); 3] = [
-    (
-        0.0..2.2,
-        Choice {
-            lattice: Lattice::Centred,
-            first: 5.0,
-            key: 1.3,
-            last: 1.1,
-            worth: 9.0,
-            fit: 0,
-        },
-    ),
-    (
-        0.0..2.2,
-        Choice {
-            lattice: Lattice::Cubic,
-            first: 7.0,
-            key: 1.3,
-            last: 1.05,
-            worth: 10.0,
-            fit: 0,
-        },
-    ),
-    (
-        1.2..f64::MAX,
-        Choice {
-            lattice: Lattice::Centred,
-            first: 4.0,
-            key: 1.05,
-            last: 1.1,
-            worth: 4.0,
-            fit: 0,
-        },
-    ),
-];
-
-/// Number of [`moved`] settings.
-const MOVES: u32 = 10;
-/// By how much steps are moved at first, and beyond which size no more.
-const FIRST_MOVE: f32 = 1.3;
-const LAST_MOVE: f32 = 1.05;
-
-/// A neighbour of a setting.
-fn moved(now: Choice, number: u32, size: f32) -> Choice {
-    let mut next = now;
-    match number {
-        0 => next.first = now.first * size * size,
-        1 => next.worth = now.worth * size,
-        2 => next.key = now.key * size,
-        3 => next.first = (now.first / (size * size)).max(1.0),
-        4 => next.last = (now.last / size.sqrt()).max(1.0),
-        5 => next.key = (now.key / size).max(1.0),
-        6 => next.worth = now.worth / size,
-        7 => next.last = now.last * size.sqrt(),
-        8 => {
-            next.lattice = match now.lattice {
-                Lattice::Cubic => Lattice::Centred,
-                Lattice::Centred => Lattice::Cubic,
-            }
-        }
-        _ => {
-            // Together, as they weigh against each other.
-            next.key = now.key * size;
-            next.last = (now.last / size).max(1.0);
-        }
-    }
-    next
 }

@@ -11,8 +11,8 @@
 //! * **Space**: points in level-of-detail order; a level needs only coarser ones, so it is computed 16 points at a time.
 //! * **Numbers**: integers that wrap ([`cell`]), so every machine gives the same bits; the f32 output is checked by the
 //!   encoder for each point of each frame.
-//! * **Entropy**: one token per point ([`token`]), tables for the whole file by the magnitudes around ([`tables`]),
-//!   interleaved range coding ([`rans`]), signs and low bits raw.
+//! * **Entropy**: one token per point ([`token`]), tables for the whole file by the magnitudes around ([`tables`]) or
+//!   one of the [`defaults`], interleaved range coding ([`rans`]), signs and low bits raw.
 //!
 //! [`decode`] has the byte layout and the plain decoder, the oracle of the fast ones; [`encode`] the steps of encoding.
 //! The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r, g, b) and
@@ -27,6 +27,7 @@ mod bundle;
 pub mod cell;
 mod coder;
 pub mod decode;
+pub mod defaults;
 pub mod encode;
 pub mod hierarchy;
 pub mod lattice;
@@ -37,6 +38,7 @@ pub mod partition;
 pub mod range;
 pub mod rans;
 pub mod schedule;
+mod settings;
 pub mod surface;
 pub mod tables;
 pub mod tangent;

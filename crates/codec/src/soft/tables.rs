@@ -318,6 +318,23 @@ impl Counts {
         }
     }
 
+    /// Share of tokens that are 0.
+    pub fn zeros(&self) -> f64 {
+        let sum = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>();
+        let all: f64 = self.counts.iter().map(|c| sum(c)).sum();
+        let zeros: f64 = self.counts.iter().map(|c| sum(&c[..1])).sum();
+        zeros / all.max(1.0)
+    }
+
+    /// What others counted, each so many times as to weigh `times`.
+    pub fn merge_weighted(&mut self, other: &Counts, times: f64) {
+        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
+            for (a, b) in a.iter_mut().zip(b) {
+                *a = a.saturating_add((f64::from(*b) * times).round() as u32);
+            }
+        }
+    }
+
     /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a token may
     /// have been counted as that was met only once, 0 where all was counted.
     pub fn tables(&self, scale: f64, most: u32) -> Tables {
@@ -350,6 +367,22 @@ impl Counts {
         Tables {
             map,
             tables: tables.collect(),
+        }
+    }
+
+    /// Tables for these counts by the contexts of others: nearly as good where the counts are alike, and quickly made.
+    pub fn tables_like(&self, known: &Tables, most: u32) -> Tables {
+        let mut clusters = vec![Cluster::empty(); known.tables.len()];
+        for (c, counts) in self.counts.iter().enumerate() {
+            clusters[usize::from(known.map[c])].take(c, counts);
+        }
+        let new = |(cluster, old): (&Cluster, &Frequencies)| match cluster.counts[..] {
+            [0, ..] if cluster.counts.iter().all(|n| *n == 0) => *old,
+            _ => normalise(&expected(cluster, &clusters, most)),
+        };
+        Tables {
+            map: known.map,
+            tables: clusters.iter().zip(&known.tables).map(new).collect(),
         }
     }
 

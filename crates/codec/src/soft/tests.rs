@@ -240,6 +240,62 @@ fn every_tolerance_and_effort() {
     }
 }
 
+/// Number of the default set that a static part names.
+fn set_of(s: &Cloth, options: Options) -> u8 {
+    encode::<i16>(s, 0.01, options).unwrap().fixed[0] >> 4
+}
+
+#[test]
+fn a_short_animation_keeps_no_tables() {
+    for (frames, packed) in [(1, false), (8, false), (8, true), (16, false)] {
+        let s = Cloth { frames, ..CLOTH };
+        let options = Options {
+            packed,
+            ..Options::default()
+        };
+        let own = Options {
+            own_tables: true,
+            ..options
+        };
+        assert!(set_of(&s, options) > 0);
+        assert_eq!(set_of(&s, own), 0);
+        let (with, without) = (
+            round_trip::<i16>(&s, 0.01, options),
+            round_trip::<i16>(&s, 0.01, own),
+        );
+        assert!(10 * with < 9 * without, "{with} of {without} bytes");
+    }
+}
+
+#[test]
+fn a_long_animation_keeps_its_tables() {
+    let s = Cloth {
+        side: 40,
+        frames: 70,
+        ..CLOTH
+    };
+    let options = Options {
+        effort: 1,
+        ..Options::default()
+    };
+    assert_eq!(set_of(&s, options), 0);
+}
+
+#[test]
+fn every_default_set_decodes() {
+    let s = Cloth { frames: 8, ..CLOTH };
+    let mut file = encode::<i16>(&s, 0.01, Options::default()).unwrap();
+    let kept = file.fixed[0] >> 4;
+    let mut failed = 0;
+    for number in 1..16 {
+        file.fixed[0] = file.fixed[0] & 15 | number << 4;
+        let decoded = decode::<i16>(&s, &file);
+        assert!(number != kept || decoded.is_ok());
+        failed += u32::from(decoded.is_err());
+    }
+    assert!(failed > 0, "sets that are all alike");
+}
+
 #[test]
 fn every_lattice() {
     for (lattice, key, last) in [

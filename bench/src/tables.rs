@@ -1,0 +1,181 @@
+//! `tables`: makes the default sets of tables from short pieces of sequences, by Lloyd's algorithm: each piece belongs to the
+//! set that takes fewest bits for its tokens, each set is made of its pieces' tokens. A piece weighs the same whatever its size.
+
+use crate::soft::{Sequence, find};
+use anyhow::{Context, bail};
+use meshreel_codec::soft::defaults::{self, SETS};
+use meshreel_codec::soft::encode::{Encoder, Options, Refused, Work};
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::tables::{Counts, Tables};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders with sequences, or paths of single ones (NAME.obj beside NAME.pc2).
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Only these sequences.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Writes the sets where the codec and the document have them, in a checkout of which this is the root.
+    #[arg(long)]
+    write: Option<PathBuf>,
+}
+
+/// Tolerances as parts of the diagonal, and lengths in frames, of the pieces.
+const TOLERANCES: [f64; 5] = [1e-2, 2e-3, 5e-4, 1e-4, 1e-5];
+const LENGTHS: [u32; 2] = [9, 24];
+/// Bits that each piece counts as.
+const WEIGHT: f64 = 2e5;
+const ROUNDS: usize = 6;
+
+struct Piece {
+    name: String,
+    counts: Counts,
+    /// With tables of its own, which no file keeps.
+    bits: f64,
+    /// Bits of its own tables in the static part.
+    table_bits: f64,
+    /// Share of points that need nothing.
+    zeros: f64,
+}
+
+/// Prints, piece by piece, what its own tables and its set take.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let mut pieces = Vec::new();
+    for path in find(&arguments.paths, &arguments.only)? {
+        let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
+        let hierarchy = hierarchy::build(sequence.points as u32, &sequence.triangles);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        for tolerance in TOLERANCES {
+            let extent = sequence.extent(tolerance);
+            for frames in LENGTHS {
+                for first in [0, sequence.frames / 2] {
+                    let part = sequence.part(first, frames);
+                    let mut piece = piece(&part, &hierarchy, extent)?;
+                    piece.name = format!("{name} {tolerance:.0e} {first}+{frames}");
+                    pieces.push(piece);
+                }
+            }
+        }
+    }
+    let (sets, of) = cluster(&mut pieces)?;
+    println!(
+        "{:<28} {:>10} {:>8} {:>8} {:>8} {:>4}",
+        "piece", "token bits", "tables", "new set", "present", "set"
+    );
+    for (piece, &set) in pieces.iter().zip(&of) {
+        let bits = sets[set].bits(&piece.counts);
+        let present = (1..=SETS).filter_map(|n| Some(defaults::set(n).ok()?.bits(&piece.counts)));
+        let present = present.fold(f64::INFINITY, f64::min);
+        println!(
+            "{:<28} {:>10.0} {:>7.1}% {:>7.1}% {:>7.1}% {:>4}",
+            piece.name,
+            piece.bits,
+            100.0 * piece.table_bits / piece.bits,
+            100.0 * (bits / piece.bits - 1.0),
+            100.0 * (present / piece.bits - 1.0),
+            set + 1
+        );
+    }
+    if let Some(root) = &arguments.write {
+        write(root, &sets)?;
+    }
+    Ok(true)
+}
+
+/// Codes a piece and counts its tokens.
+fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Result<Piece> {
+    let options = Options {
+        own_tables: true,
+        ..Options::default()
+    };
+    let counts = match Encoder::<i16>::new(
+        hierarchy.clone(),
+        part.frames,
+        extent,
+        options,
+        part,
+        &mut Work::default(),
+    ) {
+        Err(Refused::TooFine) => Encoder::<i32>::new(
+            hierarchy.clone(),
+            part.frames,
+            extent,
+            options,
+            part,
+            &mut Work::default(),
+        )?
+        .counts()
+        .clone(),
+        other => other?.counts().clone(),
+    };
+    let own = counts.tables(1.0, 0);
+    Ok(Piece {
+        name: String::new(),
+        bits: own.bits(&counts),
+        table_bits: 8.0 * own.encode().len() as f64,
+        zeros: counts.zeros(),
+        counts,
+    })
+}
+
+/// The sets, and by piece the number of its one.
+fn cluster(pieces: &mut [Piece]) -> anyhow::Result<(Vec<Tables>, Vec<usize>)> {
+    let sets = usize::from(SETS);
+    if pieces.len() < sets {
+        bail!("{} pieces are too few for {sets} sets", pieces.len());
+    }
+    pieces.sort_by(|a, b| b.zeros.total_cmp(&a.zeros));
+    let count = pieces.len();
+    let mut of: Vec<usize> = (0..count).map(|n| n * sets / count).collect();
+    let mut tables = Vec::new();
+    for _ in 0..ROUNDS {
+        tables = (0..sets).map(|set| made_of(pieces, &of, set)).collect();
+        for (piece, of) in pieces.iter().zip(&mut of) {
+            let bits: Vec<f64> = tables
+                .iter()
+                .map(|t: &Tables| t.bits(&piece.counts))
+                .collect();
+            for (n, &b) in bits.iter().enumerate() {
+                if b < bits[*of] {
+                    *of = n;
+                }
+            }
+        }
+    }
+    Ok((tables, of))
+}
+
+fn made_of(pieces: &[Piece], of: &[usize], set: usize) -> Tables {
+    let mut counts = Counts::default();
+    for (piece, _) in pieces.iter().zip(of).filter(|p| *p.1 == set) {
+        counts.merge_weighted(&piece.counts, WEIGHT / piece.bits.max(1.0));
+    }
+    counts.tables(1.0, 0)
+}
+
+/// Writes `defaults.bin` of the codec, and `tables.hex` of the document.
+fn write(root: &Path, sets: &[Tables]) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    let mut text = String::from(
+        "# The default sets of tables of FORMAT.md, in order: hexadecimal, an empty line between two.\n",
+    );
+    for (n, set) in sets.iter().enumerate() {
+        let coded = set.encode();
+        bytes.extend_from_slice(&u16::try_from(coded.len())?.to_le_bytes());
+        bytes.extend_from_slice(&coded);
+        if n > 0 {
+            text.push('\n');
+        }
+        for line in coded.chunks(64) {
+            line.iter().try_for_each(|b| write!(text, "{b:02x}"))?;
+            text.push('\n');
+        }
+    }
+    std::fs::write(root.join("crates/codec/src/soft/defaults.bin"), bytes)?;
+    std::fs::write(root.join("docs/tables.hex"), text)?;
+    Ok(())
+}
