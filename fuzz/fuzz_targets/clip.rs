@@ -1,7 +1,8 @@
-//! Clips: the stored form behind a fixed skeleton, and the chunks of skeletons and clips; everything that opens is decoded and sampled.
+//! Clips: what rides along; the stored form behind a fixed skeleton, and the chunks of skeletons and clips; everything that opens is decoded and sampled.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use meshreel_codec::clip::extras;
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::resident::Resident;
 use meshreel_codec::clip::stored::{Scratch, Stored};
@@ -22,11 +23,19 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     };
+    if let Ok(extras) = extras::decode(bytes) {
+        for track in &extras.tracks {
+            track.at(extras.samples as usize / 2);
+        }
+    }
     let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
     if let Ok(resident) = Resident::open(&skeleton.skeleton(), bytes) {
         let mut pose = resident.plan.still().to_vec();
-        for i in 0..(resident.plan.header.samples as usize).min(64) {
-            resident.pose(i, 0.5, &mut pose);
+        let mut joint = Transform::IDENTITY;
+        let last = resident.plan.header.samples as usize;
+        for i in 0..last.min(64) {
+            resident.pose(i, (i + 1) % last, 0.5, &mut pose[..]);
+            resident.joint(i, i, 0.0, i % pose.len().max(1), &mut joint);
         }
     }
     let Ok(stored) = Stored::open(&skeleton.skeleton(), bytes) else {

@@ -158,6 +158,40 @@ pub(crate) trait Lanes: Number {
     fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
     /// Adds one vector after the other.
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row);
+    /// One vector of four per lane.
+    fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
+    /// Little-endian whole numbers.
+    fn le_i16(bytes: &[u8; 2 * LANES]) -> Self;
+    /// Little-endian whole numbers, rounded to f32.
+    fn le_i32(bytes: &[u8; 4 * LANES]) -> Self;
+    /// Little-endian.
+    fn le_f32(bytes: &[u8; 4 * LANES]) -> Self;
+    /// Whole numbers of two bits each, the lowest first.
+    fn pairs(bits: u16) -> Self;
+    /// Eight bit fields one after the other, less half their range; once from bit `first[0]` and once from bit `first[1]` of `bytes` on; and the
+    /// bits of all. Each has the width that `widths` gives to its four bits of `codes`; zeros where `bytes` ends earlier than four bytes behind them.
+    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize);
+}
+
+/// Widths of bit fields by code, at most 25; that of code 0 is 0.
+pub(crate) struct Widths([u8; 16]);
+
+impl Widths {
+    /// Panics where one is too wide: for constants.
+    pub(crate) const fn new(widths: [u8; 16]) -> Widths {
+        let mut i = 0;
+        assert!(widths[0] == 0);
+        while i < 16 {
+            assert!(widths[i] <= 25);
+            i += 1;
+        }
+        Widths(widths)
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, code: u32) -> usize {
+        usize::from(self.0[code as usize & 15])
+    }
 }
 
 /// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls.
@@ -360,6 +394,61 @@ impl Lanes for Portable {
             }
         }
     }
+    #[inline(always)]
+    fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {
+        std::array::from_fn(|l| v.map(|c| c.0[l]))
+    }
+    #[inline(always)]
+    fn le_i16(bytes: &[u8; 2 * LANES]) -> Self {
+        Portable::of(|l| f32::from(i16::from_le_bytes([bytes[2 * l], bytes[2 * l + 1]])))
+    }
+    #[inline(always)]
+    fn le_i32(bytes: &[u8; 4 * LANES]) -> Self {
+        Portable::of(|l| i32::from_le_bytes(four(bytes, 4 * l)) as f32)
+    }
+    #[inline(always)]
+    fn le_f32(bytes: &[u8; 4 * LANES]) -> Self {
+        Portable::of(|l| f32::from_le_bytes(four(bytes, 4 * l)))
+    }
+    #[inline(always)]
+    fn pairs(bits: u16) -> Self {
+        Portable::of(|l| f32::from((bits >> (2 * l)) & 3))
+    }
+    #[inline(always)]
+    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize) {
+        let mut out = [Portable([0.0; LANES]); 2];
+        let mut before = 0;
+        for l in 0..LANES {
+            let width = widths.get(codes >> (4 * l));
+            for (out, first) in out.iter_mut().zip(first) {
+                out.0[l] = field(bytes, first + before, width);
+            }
+            before += width;
+        }
+        // As where all are fetched at once.
+        for (out, first) in out.iter_mut().zip(first) {
+            if (first + before) / 8 + 4 > bytes.len() {
+                *out = Portable([0.0; LANES]);
+            }
+        }
+        (out, before)
+    }
+}
+
+#[inline(always)]
+fn four(bytes: &[u8], at: usize) -> [u8; 4] {
+    [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
+}
+
+/// A bit field of at most 25 bits, less half its range; 0 where `bytes` ends within four bytes of it.
+#[inline(always)]
+pub(crate) fn field(bytes: &[u8], first: usize, width: usize) -> f32 {
+    let Some(window) = bytes.get(first / 8..).and_then(|rest| rest.first_chunk()) else {
+        return 0.0;
+    };
+    let bits = u32::from_le_bytes(*window) >> (first % 8);
+    let range = 1u32 << width;
+    ((bits & (range - 1)) as i32 - (range >> 1) as i32) as f32
 }
 
 #[cfg(test)]
@@ -407,6 +496,24 @@ mod tests {
             L::add_to([a, b, a], &mut sums, &self.at);
             rows.extend(sums);
             let bits = |x: f32| if x.is_nan() { 1 } else { x.to_bits() };
+            self.out
+                .extend(rows.as_flattened().iter().map(|x| bits(*x)));
+            let soup: &[u8] = bytemuck::cast_slice(self.narrow);
+            let widths = Widths::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 25]);
+            let mut rows = Vec::new();
+            for (i, codes) in self.at.iter().zip(self.points.as_flattened()) {
+                // Within, and partly beyond the end.
+                let first = [7 * *i as usize, 61 * *i as usize];
+                let ([x, y], bits) = L::fields(soup, first, *codes as u32, &widths);
+                let q = [L::pairs(*codes as u16), x, y, x + y];
+                rows.extend(L::quaternions(q));
+                rows.push([bits as f32; 4]);
+            }
+            let first: &[u8; 32] = soup.first_chunk().unwrap();
+            let half: &[u8; 16] = soup.first_chunk().unwrap();
+            for x in [L::le_i16(half), L::le_i32(first), L::le_f32(first)] {
+                rows.extend(L::quaternions([x; 4]));
+            }
             self.out
                 .extend(rows.as_flattened().iter().map(|x| bits(*x)));
             let words = a.abs().min(L::splat(65535.0)).round().words();

@@ -147,6 +147,8 @@ pub struct Options {
     pub normal_tolerance: f64,
     /// Largest distance between source and decoded uv.
     pub uv_tolerance: f64,
+    /// Largest error of scalar tracks: absolute, or of the range of each component.
+    pub scalar_tolerance: Tolerance,
     /// Bits per colour component, 1…16.
     pub colour_bits: u32,
     /// What is compiled beside positions.
@@ -227,6 +229,7 @@ impl Default for Options {
             tolerance: Tolerance::Relative(1e-4),
             normal_tolerance: 1.0,
             uv_tolerance: 1.0 / 4096.0,
+            scalar_tolerance: Tolerance::Relative(1e-4),
             colour_bits: 8,
             channels: Channels::default(),
             method: MethodChoice::Auto,
@@ -283,6 +286,8 @@ impl Options {
         self.clips.check()?;
         positive("--normal-tolerance", self.normal_tolerance)?;
         positive("--uv-tolerance", self.uv_tolerance)?;
+        let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
+        positive("--scalar-tolerance", t)?;
         let within = |what: &str, v: usize, low: usize, high: usize| match (low..=high).contains(&v)
         {
             true => Ok(()),
@@ -365,6 +370,12 @@ impl Options {
         line("tolerance", tolerance(self.tolerance));
         line("normal-tolerance", format!("{}", self.normal_tolerance));
         line("uv-tolerance", format!("{}", self.uv_tolerance));
+        match self.scalar_tolerance {
+            // What stands there when nobody said anything.
+            Tolerance::Relative(1e-4) => {}
+            Tolerance::Relative(t) => line("scalar-tolerance", format!("{t}*range")),
+            Tolerance::Absolute(t) => line("scalar-tolerance", format!("{t}")),
+        }
         line("colour-bits", format!("{}", self.colour_bits));
         let mut channels = vec!["positions"];
         channels.extend(self.channels.normals.then_some("normals"));

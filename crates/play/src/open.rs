@@ -38,6 +38,8 @@ pub mod kind {
     pub const LAYERS: u16 = 9;
     /// Tiers of layers of clips.
     pub const PIECES: u16 = 10;
+    /// Scalar tracks and markers of a clip.
+    pub const EXTRAS: u16 = 11;
 }
 
 /// How a frame is decoded.

@@ -129,6 +129,79 @@ fn decoding_allocates_nothing() {
 }
 
 #[test]
+fn clips_allocate_nothing() {
+    use common::clips;
+    use meshreel::Transform;
+    use meshreel::clip::*;
+    let _alone = ALONE.lock();
+    let joints = 31;
+    let resident = clips::resident(joints, 50);
+    let extras = clips::extras(50);
+    let clip = open(clips::file(joints, 50, Some(&extras)).write())
+        .unwrap()
+        .clips()
+        .unwrap()
+        .remove(0);
+    let mut cursor = ClipCursor::new(&clip);
+    let mask = Mask::first(&importance(clip.skeleton()), 12).with_parents(&clip.skeleton().parents);
+    let each = [Rounding::Ceil, Rounding::Nearest, Rounding::Floor];
+    let mut pose = vec![Transform::IDENTITY; joints];
+    let mut other = pose.clone();
+    let mut lanes = vec![Soa::<8>::IDENTITY; Soa::<8>::items(joints)];
+    let mut numbers = vec![0.0f32; 10 * joints];
+    let mut world = vec![[[0.0; 4]; 3]; joints];
+    let weights = vec![0.5; joints];
+    let parents = clip.skeleton().parents.clone();
+    let up = Extract::Planar {
+        up: [0.0, 1.0, 0.0],
+    };
+    let mut scalars = [[0.0; 4]; 2];
+    let before = ALLOCATIONS.get();
+    let mut passed = 0;
+    for tick in -200..400 {
+        let seconds = f64::from(tick) * 0.017;
+        for query in [
+            Query::at(seconds),
+            Query::at(seconds).wrapped().rounded_each(&each),
+            Query::at(seconds).wrapped().only(&mask),
+        ] {
+            clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
+            resident.pose(&query, &mut other[..]).unwrap();
+            resident.pose(&query, &mut lanes[..]).unwrap();
+            let mut planes = numbers.chunks_mut(joints);
+            let mut next = || planes.next().unwrap();
+            let mut planes = Planes {
+                rotation: [next(), next(), next(), next()],
+                translation: [next(), next(), next()],
+                scale: [next(), next(), next()],
+            };
+            resident.pose(&query, &mut planes).unwrap();
+            clip.joint(&mut cursor, 3, &query).unwrap();
+            clip.scalars(&query, &mut scalars);
+        }
+        resident
+            .joint(7, seconds, Repeats::Wrap, Rounding::None)
+            .unwrap();
+        resident
+            .root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up)
+            .unwrap();
+        clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up)
+            .unwrap();
+        let top = &other;
+        blend_masked(top, top, 0.5, &weights, &mut pose);
+        blend(top, top, 0.25, &mut pose);
+        Additive::Relative.apply(top, top, 0.5, &mut pose);
+        Additive::Additive1.difference(top, top, &mut pose);
+        object_space(&parents, &pose, &mut world);
+        object_space_of(&mask, &parents, &pose, &mut world);
+        object_joint(&parents, &pose, 30).unwrap();
+        passed += clip.events(seconds, seconds + 0.5, Repeats::Wrap).count();
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert!(passed > 100);
+}
+
+#[test]
 fn showing_allocates_nothing() {
     use meshreel::{Attribute, Clock, Format, FrameView, Timeline, What};
     let _alone = ALONE.lock();

@@ -163,6 +163,9 @@ pub struct Content {
     /// Largest distance between source and decoded texture coordinates [default: 1/4096]
     #[arg(long, value_name = "RATIO", help_heading = "The promise")]
     pub uv_tolerance: Option<Ratio>,
+    /// Largest error of scalar tracks: a percentage of each component's range, or a number [default: 0.01%]
+    #[arg(long, value_name = "T", help_heading = "The promise")]
+    pub scalar_tolerance: Option<Tolerance>,
     /// Bits per colour component, 1 to 16 [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), help_heading = "The promise")]
     pub colour_bits: Option<u8>,

@@ -275,6 +275,7 @@ impl Content {
             codec: self.codec.or(lower.codec),
             normal_tolerance: self.normal_tolerance.or(lower.normal_tolerance),
             uv_tolerance: self.uv_tolerance.or(lower.uv_tolerance),
+            scalar_tolerance: self.scalar_tolerance.or(lower.scalar_tolerance),
             colour_bits: self.colour_bits.or(lower.colour_bits),
             channels: self.channels.or(lower.channels),
             include: list(self.include, lower.include),

@@ -1,6 +1,6 @@
 //! Clips in layers and tiers (G01 … G13), from files: played whole, streamed through a database, with parts missing, and damaged.
 
-use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Query, Repeats, Rounding};
 use meshreel::format::ReadAt;
 use meshreel::{Limits, Read, Reel, Source, Token, Transform};
 use serde_json::Value;
@@ -171,16 +171,13 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
             let want = if there { all[j] } else { rest[j] };
             assert_eq!(some[j], want, "joint {j}");
             let one = base
-                .joint(&mut cursor, j, seconds, Repeats::Wrap, Rounding::None)
+                .joint(&mut cursor, j, &Query::at(seconds).wrapped())
                 .unwrap();
             assert_eq!((one.local, one.bind), (want, !there));
         }
     }
     assert_eq!(clip.cosmetic_level(9), None);
-    assert!(
-        base.joint(&mut cursor, 9, 0.0, Repeats::Wrap, Rounding::None)
-            .is_err()
-    );
+    assert!(base.joint(&mut cursor, 9, &Query::at(0.0)).is_err());
 }
 
 #[test]

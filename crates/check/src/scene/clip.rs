@@ -1,9 +1,9 @@
 //! Clips of a file as those of a scene, for writing them back.
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, DVec4};
 use meshreel::clip::{ClipCursor, SkeletonRecord};
 use meshreel::{Reel, Transform};
-use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
+use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 
 /// All skeletons and clips, decoded.
 pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
@@ -28,11 +28,30 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
             fps: clip.fps(),
             samples: clip.samples(),
             tracks: values.iter().map(|values| track(values)).collect(),
-            scalars: Vec::new(),
-            markers: Vec::new(),
+            scalars: clip
+                .scalar_tracks()
+                .iter()
+                .map(|t| scalars(t, clip.samples()))
+                .collect(),
+            markers: (clip.markers().iter())
+                .map(|m| Marker {
+                    name: m.name.clone(),
+                    time: clip.start() + m.time,
+                })
+                .collect(),
         });
     }
     Ok((skeletons, out))
+}
+
+fn scalars(track: &meshreel::clip::ScalarTrack, samples: usize) -> ScalarTrack {
+    let value = |i: usize| DVec4::from_array(track.at(i).map(f64::from));
+    ScalarTrack {
+        name: track.name.clone(),
+        components: track.components.len(),
+        values: SubTrack::new((0..samples).map(value).collect())
+            .unwrap_or_else(|| SubTrack::constant(DVec4::ZERO)),
+    }
 }
 
 fn skeleton(record: &SkeletonRecord) -> Skeleton {

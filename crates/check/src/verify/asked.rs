@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub tolerance: Tolerance,
     pub normal_tolerance: f64,
     pub uv_tolerance: f64,
+    /// Of scalar tracks; relative to the range of each component.
+    pub scalar_tolerance: Tolerance,
     pub colour_bits: u32,
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
@@ -135,6 +137,7 @@ impl Asked {
             tolerance: Tolerance::Relative(1e-4),
             normal_tolerance: 1.0,
             uv_tolerance: 1.0 / 4096.0,
+            scalar_tolerance: Tolerance::Relative(1e-4),
             colour_bits: 8,
             smooth_angle: None,
             frames: FrameOptions::default(),
@@ -150,6 +153,9 @@ impl Asked {
             match key {
                 "tolerance" => tolerance = Some(distance(value).ok_or_else(bad)?),
                 "normal-tolerance" => asked.normal_tolerance = positive(value).ok_or_else(bad)?,
+                "scalar-tolerance" => {
+                    asked.scalar_tolerance = scalar(value).ok_or_else(bad)?;
+                }
                 "uv-tolerance" => asked.uv_tolerance = positive(value).ok_or_else(bad)?,
                 "colour-bits" => {
                     asked.colour_bits = value
@@ -297,6 +303,13 @@ fn positive(text: &str) -> Option<f64> {
 
 fn distance(text: &str) -> Option<Tolerance> {
     match text.strip_suffix("*diagonal") {
+        Some(part) => positive(part).map(Tolerance::Relative),
+        None => positive(text).map(Tolerance::Absolute),
+    }
+}
+
+fn scalar(text: &str) -> Option<Tolerance> {
+    match text.strip_suffix("*range") {
         Some(part) => positive(part).map(Tolerance::Relative),
         None => positive(text).map(Tolerance::Absolute),
     }

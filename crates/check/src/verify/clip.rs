@@ -62,7 +62,13 @@ pub(super) fn verify(
     let found: Vec<(ClipReport, Vec<String>)> = (sources.par_iter().zip(&clips))
         .map(
             |(source, clip)| match source.portion(asked.frames.fps, asked.frames.range) {
-                Ok(source) => compare(scene, &source, clip, &wanted),
+                Ok(source) => {
+                    let (mut report, mut broken) = compare(scene, &source, clip, &wanted);
+                    let scalar = asked.scalar_tolerance;
+                    riding(&source, clip, scalar, &mut report, &mut broken);
+                    report.ok &= broken.is_empty();
+                    (report, broken)
+                }
                 Err(error) => {
                     let report = ClipReport {
                         name: source.name.clone(),
@@ -329,6 +335,59 @@ impl Metric {
         );
         self.worst.fill(0.0);
         found
+    }
+}
+
+/// Scalar tracks and markers.
+fn riding(
+    source: &meshreel_scene::Clip,
+    clip: &Clip,
+    tolerance: Tolerance,
+    report: &mut ClipReport,
+    broken: &mut Vec<String>,
+) {
+    let (tracks, own) = (&source.scalars, clip.scalar_tracks());
+    let same = tracks.len() == own.len()
+        && (tracks.iter().zip(own))
+            .all(|(a, b)| a.name == b.name && a.components == b.components.len());
+    if !same {
+        broken.push("other scalar tracks than the source has".into());
+        return;
+    }
+    for (track, own) in tracks.iter().zip(own) {
+        for c in 0..track.components.min(4) {
+            let values = || (0..source.samples).map(|i| track.values.at(i)[c]);
+            let low = values().fold(f64::INFINITY, f64::min);
+            let high = values().fold(f64::NEG_INFINITY, f64::max);
+            let asked = match tolerance {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => part * (high - low),
+            };
+            // What f32 holds.
+            let allowed = asked.max(low.abs().max(high.abs()) / f64::from(1u32 << 22));
+            let errors = values()
+                .enumerate()
+                .map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
+            // A NaN is an error, too.
+            let worst = errors.fold(0.0, |worst, e| if e <= worst { worst } else { e });
+            if !(worst <= report.scalar_error) {
+                report.scalar_error = worst;
+            }
+            if !(worst <= allowed) {
+                broken.push(format!(
+                    "scalar track {}: an error of {worst:e}, {allowed:e} allowed",
+                    track.name
+                ));
+            }
+        }
+    }
+    let equal = |(a, b): (&meshreel_scene::Marker, &meshreel::clip::Marker)| {
+        a.name == b.name && (a.time - source.start - b.time).abs() <= 1e-9
+    };
+    let mut sorted = source.markers.clone();
+    sorted.sort_by(|a, b| a.time.total_cmp(&b.time));
+    if sorted.len() != clip.markers().len() || !sorted.iter().zip(clip.markers()).all(equal) {
+        broken.push("other markers than the source has".into());
     }
 }
 

@@ -99,6 +99,8 @@ pub struct ClipReport {
     pub layers: Vec<LayerReport>,
     /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of `mid_error`.
     pub ambiguous_pairs: usize,
+    /// Largest error of any scalar track at any sample.
+    pub scalar_error: f64,
     /// Nothing failed here.
     pub ok: bool,
 }

@@ -13,6 +13,7 @@
 pub mod curve;
 pub mod ends;
 pub mod entropy;
+pub mod extras;
 pub mod layer;
 pub mod nodes;
 pub mod record;

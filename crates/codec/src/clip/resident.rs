@@ -2,37 +2,58 @@
 //! encoder measured with these same functions.
 //!
 //! ```text
-//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments
-//! segment     factor u8: steps are those of `step` times factor/128 · bits of a sample u16
-//!             per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits); per sub-track its origin: vectors and angles i32 per component, in its steps;
-//!             a free rotation the smallest three of a quaternion, 2 + 3 × 15 bits; then, from the next byte on, the samples
+//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
+//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the stored form
+//! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
+//! segment     factor u8: steps are those of `step` times factor/128 · bits of a sample u16 · per component a width code of 4 bits (0 … 12, then
+//!             14, 17, 24 bits), to whole bytes · origins, block by block · samples
+//! origins     vectors f32, angles i32 (2³² is a turn), each as components are ordered; of free rotations the smallest three: u16, two bits each which
+//!             is the largest, then the others as i16 in 2⁻¹⁴/√2, ordered so too
 //! sample      per component k + 2^(width − 1), `width` bits; all of a segment's samples take the same number of bits
-//! vector      (origin + k) · step      angle   (origin + k) · step      free   origin, turned by y = Σ k · step/4 · axis
+//! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
 //! ```
 //!
-//! Bits run from the lowest of the first byte. Eight zero bytes follow the last segment, so that every field can be read with one load.
+//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`): f32, no operation fused, so that every
+//! instruction set gives the same bits.
+
+mod sample;
+
+pub use sample::{Parts, Sink};
 
 use super::rotation;
-use super::stored::{Kind, Plan};
+use super::stored::{Group, Kind, Plan};
 use super::{Header, Rotation, Skeleton, side};
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized};
-use crate::transform::Transform;
+use crate::lanes::{LANES, Widths};
 
 /// Samples of a segment. Part of the format, like everything in this file.
 pub const SEGMENT: usize = 16;
 /// Widths by code.
-const WIDTHS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
+const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
+const WIDTHS: Widths = Widths::new(BITS);
 /// Factor that leaves steps as they are.
 pub const UNIT: u8 = 128;
-/// Bytes behind the last segment.
-const TAIL: usize = 8;
+/// Bytes behind the last segment: whatever is read of a block at once is there.
+const TAIL: usize = 32;
+/// Bytes before the width codes.
+const HEADER: usize = 3;
+/// Kinds in the order of blocks.
+const KINDS: [Kind; 5] = [
+    Kind::Free,
+    Kind::TwoAxes,
+    Kind::Hinge,
+    Kind::Translation,
+    Kind::Scale,
+];
 
 /// Where the values of a sub-track count from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {
-    /// Vectors and angles: in steps.
-    Steps([i32; 3]),
+    /// Vectors: in units of length, or of scale.
+    Vector([f32; 3]),
+    /// Angles: 2³² is a turn.
+    Angles([i32; 2]),
     /// Free rotations: which component is the largest, and the others in 2⁻¹⁴/√2.
     Rotation(u8, [i16; 3]),
 }
@@ -121,67 +142,118 @@ impl Writer<'_> {
     }
 }
 
+/// Sub-tracks of one kind that are decoded side by side: their numbers among the groups of `plan`, at most eight each.
+fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
+    let mut out = Vec::new();
+    for kind in KINDS {
+        let of: Vec<usize> = (0..plan.groups.len())
+            .filter(|&g| plan.groups[g].kind == kind)
+            .collect();
+        out.extend(of.chunks(LANES).map(|block| (kind, block.to_vec())));
+    }
+    out
+}
+
+/// Bytes of the origins of a block of so many sub-tracks.
+fn origin_bytes(kind: Kind, lanes: usize) -> usize {
+    match kind {
+        Kind::Free => 2 + 6 * lanes,
+        Kind::TwoAxes => 8 * lanes,
+        Kind::Hinge => 4 * lanes,
+        Kind::Translation | Kind::Scale => 12 * lanes,
+    }
+}
+
 /// Writes a clip. Values beyond 24 bits around their origin do not fit: `None`.
 pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     let mut header = Vec::new();
     side::encode(&plan.header, &mut header);
     let mut out = Vec::new();
     put_sized(&header, &mut out);
+    let blocks = blocks(plan);
+    // The plan's number of each component, in the order of this form.
+    let order: Vec<usize> = (blocks.iter())
+        .flat_map(|(_, groups)| {
+            let components = plan.groups[groups[0]].components;
+            (0..components)
+                .flat_map(move |c| groups.iter().map(move |&g| plan.groups[g].component + c))
+        })
+        .collect();
+    let n = plan.components;
     let mut all = Vec::new();
     for segment in segments {
-        let n = plan.components;
         let mut widths = vec![0; n];
         for sample in segment.k.chunks_exact(n.max(1)) {
-            for (w, &k) in widths.iter_mut().zip(sample) {
-                *w = width(k).max(*w);
+            for (w, &i) in widths.iter_mut().zip(&order) {
+                *w = width(sample[i]).max(*w);
             }
         }
         if widths.iter().any(|w| *w > 24) {
             return None;
         }
+        let codes: Vec<usize> = (widths.iter())
+            .map(|w| BITS.iter().position(|have| u32::from(*have) >= *w))
+            .collect::<Option<_>>()?;
+        let widths: Vec<u32> = codes.iter().map(|c| u32::from(BITS[*c])).collect();
+        let stride = u16::try_from(widths.iter().sum::<u32>()).ok()?;
         all.push(segment.factor);
-        let stride_at = all.len();
-        all.extend_from_slice(&[0; 2]);
+        all.extend_from_slice(&stride.to_le_bytes());
         let mut bits = Writer {
             out: &mut all,
             held: 0,
             count: 0,
         };
-        for w in &mut widths {
-            let code = WIDTHS
-                .iter()
-                .position(|have| u32::from(*have) >= *w)
-                .unwrap_or(15);
-            *w = u32::from(WIDTHS[code]);
-            bits.put(code as u32, 4);
-        }
-        for (group, origin) in plan.groups.iter().zip(&segment.origins) {
-            match origin {
-                Origin::Steps(at) => at[..group.components]
-                    .iter()
-                    .for_each(|v| bits.put(*v as u32, 32)),
-                Origin::Rotation(largest, parts) => {
-                    bits.put(u32::from(*largest), 2);
-                    parts.iter().for_each(|v| bits.put(*v as u32 & 0x7FFF, 15));
-                }
-            }
-        }
+        codes.iter().for_each(|code| bits.put(*code as u32, 4));
         bits.align();
-        let stride = u16::try_from(widths.iter().sum::<u32>()).ok()?;
+        for (kind, groups) in &blocks {
+            let origins = groups.iter().map(|&g| &segment.origins[g]);
+            encode_origins(*kind, origins, &mut all);
+        }
+        let mut bits = Writer {
+            out: &mut all,
+            held: 0,
+            count: 0,
+        };
         for sample in segment.k.chunks_exact(n.max(1)) {
-            for (&k, &w) in sample.iter().zip(&widths) {
+            for (&i, &w) in order.iter().zip(&widths) {
                 if w > 0 {
-                    bits.put((k + (1 << (w - 1))) as u32, w);
+                    bits.put((sample[i] + (1 << (w - 1))) as u32, w);
                 }
             }
         }
         bits.align();
-        all[stride_at..stride_at + 2].copy_from_slice(&stride.to_le_bytes());
         out.extend_from_slice(&u32::try_from(all.len()).ok()?.to_le_bytes());
     }
     out.extend_from_slice(&all);
     out.extend_from_slice(&[0; TAIL]);
     Some(out)
+}
+
+fn encode_origins<'a>(
+    kind: Kind,
+    origins: impl Iterator<Item = &'a Origin> + Clone,
+    out: &mut Vec<u8>,
+) {
+    if kind == Kind::Free {
+        let largest = |o: &Origin| match o {
+            Origin::Rotation(largest, _) => u16::from(*largest),
+            _ => 0,
+        };
+        let pairs = (origins.clone().zip((0..).step_by(2))).map(|(o, at)| largest(o) << at);
+        out.extend_from_slice(&pairs.sum::<u16>().to_le_bytes());
+    }
+    for c in 0..3 {
+        for origin in origins.clone() {
+            match origin {
+                Origin::Rotation(_, parts) => out.extend_from_slice(&parts[c].to_le_bytes()),
+                Origin::Vector(v) => out.extend_from_slice(&v[c].to_le_bytes()),
+                Origin::Angles(a) => {
+                    let there = c == 0 || (c == 1 && kind == Kind::TwoAxes);
+                    out.extend(there.then(|| a[c].to_le_bytes()).into_iter().flatten());
+                }
+            }
+        }
+    }
 }
 
 /// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was stored.
@@ -193,77 +265,31 @@ pub struct Resident {
     bytes: Vec<u8>,
     /// First byte of each segment.
     starts: Vec<u32>,
-    /// Per group: its constants.
-    groups: Vec<Constant>,
-    /// Bits of all origins of a segment.
-    origin_bits: usize,
+    blocks: Vec<Block>,
+    /// Constants of the blocks, a number per sub-track in each row.
+    rows: Vec<[f32; LANES]>,
+    /// Per joint where its sub-tracks are: eight times the block, and the place in it; [`super::NONE`].
+    of_joint: Vec<[u32; 3]>,
+    /// Bytes of a segment before its samples.
+    head: usize,
     /// Bytes as stored, header and all.
     packed: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Constant {
-    joint: u32,
+struct Block {
     kind: Kind,
-    components: u32,
-    /// Free: step/4 · axis per component. Others: the step in the first number of each; of angles in turns.
-    turn: [[f32; 3]; 3],
-    /// Hinge: rest · (0, 0, 0, 1) and rest · axis as quaternions.
-    hinge: [[f32; 4]; 2],
-    /// Two axes: the second.
-    second: [f32; 3],
-}
-
-/// At least 57 bits from a bit on; zeros behind the end.
-#[inline(always)]
-fn load(bytes: &[u8], bit: usize) -> u64 {
-    let at = bit >> 3;
-    match bytes.get(at..at + 8) {
-        Some(window) => u64::from_le_bytes(window.try_into().expect("8 bytes")) >> (bit & 7),
-        None => 0,
-    }
-}
-
-/// Where the next sub-track is, in bits.
-struct Place {
-    scale: f32,
-    code: usize,
-    origin: usize,
-    first: usize,
-    apart: usize,
-    part: f32,
-}
-
-impl Place {
-    #[inline]
-    fn skip(&mut self, bytes: &[u8], group: &Constant) {
-        let codes = load(bytes, self.code);
-        for i in 0..group.components as usize {
-            self.first += usize::from(WIDTHS[(codes >> (4 * i)) as usize & 15]);
-        }
-        self.code += 4 * group.components as usize;
-        self.origin += group.origin_bits();
-    }
-}
-
-impl Constant {
-    fn origin_bits(&self) -> usize {
-        match self.kind {
-            Kind::Free => 47,
-            _ => 32 * self.components as usize,
-        }
-    }
-}
-
-/// Bits before the width codes.
-const HEADER: usize = 24;
-
-/// Bits of a sample of the segment that begins at `start`.
-fn stride(bytes: &[u8], start: usize) -> usize {
-    match bytes.get(start + 1..start + 3) {
-        Some(b) => usize::from(u16::from_le_bytes([b[0], b[1]])),
-        None => 0,
-    }
+    /// Sub-tracks.
+    lanes: usize,
+    /// Components of each.
+    components: usize,
+    joints: [u32; LANES],
+    /// Its first component.
+    component: usize,
+    /// Bytes from the segment's start to its origins.
+    origins: usize,
+    /// Its first row of constants.
+    row: usize,
 }
 
 impl Resident {
@@ -290,246 +316,163 @@ impl Resident {
         if !whole || !starts.is_sorted() {
             return Err(Corrupt("ends of a clip's segments do not fit"));
         }
-        let groups: Vec<Constant> = plan.groups.iter().map(|g| constant(&plan, g)).collect();
-        let resident = Resident {
-            origin_bits: groups.iter().map(Constant::origin_bits).sum(),
-            groups,
+        let mut resident = Resident {
+            blocks: Vec::new(),
+            rows: Vec::new(),
+            of_joint: vec![[super::NONE; 3]; skeleton.parents.len()],
+            head: HEADER + plan.components.div_ceil(2),
             plan,
             bytes,
             starts,
             packed,
         };
+        resident.lay_out();
         (0..count).try_for_each(|s| resident.check(s))?;
         Ok(resident)
     }
 
-    /// A segment is as long as its header says.
+    fn lay_out(&mut self) {
+        let mut component = 0;
+        for (kind, groups) in blocks(&self.plan) {
+            let group = |g: usize| &self.plan.groups[g];
+            let components = group(groups[0]).components;
+            let row = self.rows.len();
+            let mut joints = [0; LANES];
+            for (lane, &g) in groups.iter().enumerate() {
+                let joint = group(g).joint;
+                joints[lane] = joint as u32;
+                let place = (LANES * self.blocks.len() + lane) as u32;
+                let free = self.of_joint[joint].iter_mut();
+                if let Some(slot) = free.into_iter().find(|slot| **slot == super::NONE) {
+                    *slot = place;
+                }
+                let constants = constants(&self.plan, group(g));
+                self.rows
+                    .resize((row + constants.len()).max(self.rows.len()), [0.0; LANES]);
+                for (row, constant) in self.rows[row..].iter_mut().zip(constants) {
+                    row[lane] = constant;
+                }
+            }
+            self.blocks.push(Block {
+                kind,
+                lanes: groups.len(),
+                components,
+                joints,
+                component,
+                origins: self.head,
+                row,
+            });
+            component += components * groups.len();
+            self.head += origin_bytes(kind, groups.len());
+        }
+    }
+
+    /// A segment is as long as its header says, and its origins are finite.
     fn check(&self, s: usize) -> Result<(), Corrupt> {
         let (start, end) = (self.starts[s] as usize, self.starts[s + 1] as usize);
-        let header = HEADER + 4 * self.plan.components + self.origin_bits;
-        if start + header.div_ceil(8) > end || self.bytes[start] == 0 {
+        if start + self.head > end || self.bytes[start] == 0 {
             return Err(Corrupt(
                 "a segment of a clip ends early, or has steps of zero",
             ));
         }
-        let code = |c: usize| load(&self.bytes, 8 * start + HEADER + 4 * c) as usize & 15;
-        let sum: usize = (0..self.plan.components)
-            .map(|c| usize::from(WIDTHS[code(c)]))
-            .sum();
+        let sum = sum_of_widths(&self.bytes, start + HEADER, 0, self.plan.components);
         let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
-        let size = header.div_ceil(8) + (sum * samples).div_ceil(8);
-        if sum != stride(&self.bytes, start) || start + size != end {
+        let size = self.head + (sum * samples).div_ceil(8);
+        if sum != self.stride(start) || start + size != end {
             return Err(Corrupt(
                 "a segment of a clip is of another size than its samples",
             ));
         }
+        for block in &self.blocks {
+            if matches!(block.kind, Kind::Translation | Kind::Scale) {
+                let origins = &self.bytes[start + block.origins..][..12 * block.lanes];
+                let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
+                if !origins.as_chunks().0.iter().all(fits) {
+                    return Err(Corrupt("an origin of a clip's segment that is none"));
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Bits of a sample of the segment that begins at `start`.
+    fn stride(&self, start: usize) -> usize {
+        match self.bytes.get(start + 1..start + 3) {
+            Some(b) => usize::from(u16::from_le_bytes([b[0], b[1]])),
+            None => 0,
+        }
     }
 
     /// Bytes that it takes in memory, but for the skeleton and what follows from it.
     pub fn packed_bytes(&self) -> usize {
         self.packed
     }
+}
 
-    /// Local transforms of all joints at a sample, and, with `part` > 0, on the way to the next one, which must be of the same segment.
-    /// Sub-tracks that are not animated are left alone: fill `out` from [`Plan::still`] once.
-    pub fn pose(&self, sample: usize, part: f32, out: &mut [Transform]) {
-        let Some(mut place) = self.place(sample, part) else {
-            return;
-        };
-        for group in &self.groups {
-            let Some(out) = out.get_mut(group.joint as usize) else {
-                return;
-            };
-            self.step(&mut place, group, out);
-        }
-    }
-
-    /// The same of one joint.
-    pub fn joint(&self, sample: usize, part: f32, joint: usize, out: &mut Transform) {
-        let Some(mut place) = self.place(sample, part) else {
-            return;
-        };
-        for group in &self.groups {
-            match group.joint as usize {
-                j if j < joint => place.skip(&self.bytes, group),
-                j if j == joint => self.step(&mut place, group, out),
-                _ => return,
-            }
-        }
-    }
-
-    fn place(&self, sample: usize, part: f32) -> Option<Place> {
-        let (start, _) = self
-            .starts
-            .get(sample / SEGMENT)
-            .zip(self.starts.get(sample / SEGMENT + 1))?;
-        let start = *start as usize;
-        let stride = stride(&self.bytes, start);
-        let code = 8 * start + HEADER;
-        let origin = code + 4 * self.plan.components;
-        let samples = 8 * (origin + self.origin_bits).div_ceil(8);
-        Some(Place {
-            scale: f32::from(*self.bytes.get(start)?) / f32::from(UNIT),
-            code,
-            origin,
-            first: samples + (sample % SEGMENT) * stride,
-            // What lies behind the segment's last sample is never looked at.
-            apart: if part > 0.0 { stride } else { 0 },
-            part,
-        })
-    }
-
-    /// Reads a sub-track and goes on to the next.
-    #[inline(always)]
-    fn step(&self, place: &mut Place, group: &Constant, out: &mut Transform) {
-        let bytes = &self.bytes[..];
-        let codes = load(bytes, place.code);
-        place.code += 4 * group.components as usize;
-        let mut k = [0.0f32; 3];
-        for i in 0..group.components as usize {
-            let width = usize::from(WIDTHS[(codes >> (4 * i)) as usize & 15]);
-            let mask = (1u64 << width) - 1;
-            let middle = (1i32 << width) >> 1;
-            let a = ((load(bytes, place.first) & mask) as i32 - middle) as f32;
-            let b = ((load(bytes, place.first + place.apart) & mask) as i32 - middle) as f32;
-            k[i] = (a + (b - a) * place.part) * place.scale;
-            place.first += width;
-        }
-        if group.kind == Kind::Free {
-            let origin = unpack(load(bytes, place.origin));
-            place.origin += 47;
-            out.rotation = free(group, origin, k);
-            return;
-        }
-        let mut at = [0.0f64; 3];
-        for (i, at) in at[..group.components as usize].iter_mut().enumerate() {
-            let steps = load(bytes, place.origin) as u32 as i32;
-            place.origin += 32;
-            *at = f64::from(steps) * f64::from(place.scale) + f64::from(k[i]);
-        }
-        self.put(group, at, out);
-    }
-
-    /// A sub-track that is no free rotation, from its components in steps.
-    #[inline]
-    fn put(&self, group: &Constant, at: [f64; 3], out: &mut Transform) {
-        let turn = |i: usize| half_sine_cosine(at[i] * f64::from(group.turn[i][0]));
-        let [still, across] = &group.hinge;
-        match group.kind {
-            Kind::Hinge => {
-                let (sine, cosine) = turn(0);
-                out.rotation = [0, 1, 2, 3].map(|i| still[i] * cosine + across[i] * sine);
-            }
-            Kind::TwoAxes => {
-                let (sine, cosine) = turn(0);
-                let first = [0, 1, 2, 3].map(|i| still[i] * cosine + across[i] * sine);
-                let (sine, cosine) = turn(1);
-                let [x, y, z] = group.second;
-                out.rotation = multiply(first, [x * sine, y * sine, z * sine, cosine]);
-            }
-            _ => {
-                let still = &self.plan.still()[group.joint as usize];
-                let scaled = group.kind == Kind::Scale;
-                let rest = if scaled {
-                    still.scale
-                } else {
-                    still.translation
-                };
-                let value = [0, 1, 2]
-                    .map(|i| (f64::from(rest[i]) + at[i] * f64::from(group.turn[i][0])) as f32);
-                match scaled {
-                    true => out.scale = value,
-                    false => out.translation = value,
-                }
-            }
-        }
+/// Sixteen nibbles from a byte on; zeros behind the end.
+#[inline(always)]
+fn nibbles(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(window) => u64::from_le_bytes(*window),
+        None => 0,
     }
 }
 
-/// An origin from its 47 bits.
+/// Sum of the widths of `count` components from `first` on; the codes begin at byte `codes`.
 #[inline]
-fn unpack(bits: u64) -> [f32; 4] {
-    const PART: f32 = 1.0 / 23_170.475;
-    let part = |shift: u32| f32::from(((bits >> shift) as u16) << 1) * 0.5;
-    let signed = |shift: u32| {
-        let v = part(shift);
-        (if v >= 16_384.0 { v - 32_768.0 } else { v }) * PART
-    };
-    let [a, b, c] = [signed(2), signed(17), signed(32)];
-    let rest = 1.0 - a * a - b * b - c * c;
-    let large = if rest > 0.0 { rest.sqrt() } else { 0.0 };
-    match bits & 3 {
-        0 => [large, a, b, c],
-        1 => [a, large, b, c],
-        2 => [a, b, large, c],
-        _ => [a, b, c, large],
+fn sum_of_widths(bytes: &[u8], codes: usize, first: usize, count: usize) -> usize {
+    const ONES: u64 = 0x1111_1111_1111_1111;
+    const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+    let (mut at, end) = (first, first + count);
+    let mut sum = 0;
+    while at < end {
+        let odd = at % 2;
+        let n = (16 - odd).min(end - at);
+        let v = (nibbles(bytes, codes + at / 2) >> (4 * odd)) & (u64::MAX >> (64 - 4 * n));
+        // Codes are widths but for the last three, which have both high bits set.
+        let pairs = (v & LOW) + ((v >> 4) & LOW);
+        sum += (pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize;
+        let high = (v >> 3) & (v >> 2) & ONES;
+        if high != 0 {
+            let (one, two) = (high & v, high & (v >> 1));
+            sum +=
+                (one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones()) as usize;
+        }
+        at += n;
     }
+    sum
 }
 
-#[inline]
-fn free(group: &Constant, origin: [f32; 4], k: [f32; 3]) -> [f32; 4] {
-    let t = &group.turn;
-    let y = [0, 1, 2].map(|i| k[0] * t[0][i] + k[1] * t[1][i] + k[2] * t[2][i]);
-    let square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
-    // The length of (2y, 1 − y²) is 1 + y².
-    let inverse = 1.0 / (1.0 + square);
-    let turn = [2.0 * y[0], 2.0 * y[1], 2.0 * y[2], 1.0 - square];
-    multiply(origin, turn.map(|v| v * inverse))
-}
-
-#[inline]
-fn multiply([ax, ay, az, aw]: [f32; 4], [bx, by, bz, bw]: [f32; 4]) -> [f32; 4] {
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
-}
-
-/// Sine and cosine of half an angle in turns: polynomials in f32, exact to 1e-7.
-#[inline]
-fn half_sine_cosine(turns: f64) -> (f32, f32) {
-    // The nearest whole number by conversion, which is one instruction.
-    let whole = (turns + 4_503_599_627_370_496.0 * 1.5) - 4_503_599_627_370_496.0 * 1.5;
-    let a = ((turns - whole) as f32) * std::f32::consts::PI;
-    let s = a * a;
-    let sine = -1.0 / 5040.0 + s * (1.0 / 362_880.0 - s * (1.0 / 39_916_800.0));
-    let sine = a * (1.0 + s * (-1.0 / 6.0 + s * (1.0 / 120.0 + s * sine)));
-    let cosine =
-        -1.0 / 720.0 + s * (1.0 / 40_320.0 + s * (-1.0 / 3_628_800.0 + s * (1.0 / 479_001_600.0)));
-    let cosine = 1.0 + s * (-0.5 + s * (1.0 / 24.0 + s * cosine));
-    (sine, cosine)
-}
-
-fn constant(plan: &Plan, group: &super::stored::Group) -> Constant {
+/// What [`sample`] needs of a sub-track beside its components, in the order of its rows.
+fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     let steps = &plan.steps[group.joint];
-    let mut turn = [[0.0; 3]; 3];
-    for c in 0..group.components {
-        turn[c] = match group.kind {
-            Kind::Free => steps.axes[c].map(|v| (steps.rotation[c] * v * 0.25) as f32),
-            Kind::Translation => [steps.translation as f32; 3],
-            Kind::Scale => [steps.scale as f32; 3],
-            _ => [(steps.rotation[c] / std::f64::consts::TAU) as f32; 3],
-        };
-    }
-    let hinge = match &plan.header.rotations[group.joint] {
-        Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => {
-            let [x, y, z] = steps.axes[0];
-            let across = rotation::multiply(rest.float(), [x, y, z, 0.0]);
-            [rest.float().map(|v| v as f32), across.map(|v| v as f32)]
-        }
-        _ => [[0.0; 4]; 2],
+    let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
+    let rest = match &plan.header.rotations[group.joint] {
+        Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => rest.float(),
+        _ => [0.0, 0.0, 0.0, 1.0],
     };
-    Constant {
-        joint: group.joint as u32,
-        kind: group.kind,
-        components: group.components as u32,
-        turn,
-        hinge,
-        second: steps.axes[1].map(|v| v as f32),
+    let [x, y, z] = steps.axes[0];
+    let across = rotation::multiply(rest, [x, y, z, 0.0]);
+    let mut out = Vec::new();
+    match group.kind {
+        // Step/4 · axis of each component.
+        Kind::Free => out.extend((0..3).flat_map(|c| {
+            let axis = steps.axes[c];
+            axis.map(|v| (steps.rotation[c] * v * 0.25) as f32)
+        })),
+        // Step in turns, rest · (0, 0, 0, 1) and rest · axis; then step and axis of the second.
+        Kind::Hinge | Kind::TwoAxes => {
+            out.push(turn(0));
+            out.extend(rest.iter().chain(&across).map(|v| *v as f32));
+            if group.kind == Kind::TwoAxes {
+                out.push(turn(1));
+                out.extend(steps.axes[1].map(|v| v as f32));
+            }
+        }
+        Kind::Translation => out.push(steps.translation as f32),
+        Kind::Scale => out.push(steps.scale as f32),
     }
+    out
 }
 
 /// The same as an i32 quaternion, for the encoder's prediction.
@@ -537,4 +480,21 @@ pub fn fixed(origin: &Origin) -> rotation::Quaternion {
     origin
         .float()
         .map(|v| (v * f64::from(rotation::ONE)).round() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn widths_sum_up(bytes in any::<[u8; 40]>(), first in 0usize..40, count in 0usize..40) {
+            let code = |i: usize| bytes[i / 2] >> (4 * (i % 2)) & 15;
+            let want: usize = (first..first + count).map(|i| usize::from(BITS[usize::from(code(i))])).sum();
+            let mut longer = bytes.to_vec();
+            longer.extend([0; TAIL]);
+            prop_assert_eq!(sum_of_widths(&longer, 0, first, count), want);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{LANES, Lanes, Number, Place, Points, Row, Task};
+use super::{LANES, Lanes, Number, Place, Points, Row, Task, Widths};
 use crate::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -267,6 +267,92 @@ impl Lanes for Eight {
                 };
                 _mm_storeu_ps(sum.as_mut_ptr(), _mm_add_ps(vector(sum), own));
             }
+        }
+    }
+    #[inline(always)]
+    fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {
+        let mut out = [[0.0; 4]; LANES];
+        // SAFETY: see above.
+        unsafe {
+            let [x, y, z, w] = [v[0].0, v[1].0, v[2].0, v[3].0];
+            let (xy, xy2) = (_mm256_unpacklo_ps(x, y), _mm256_unpackhi_ps(x, y));
+            let (zw, zw2) = (_mm256_unpacklo_ps(z, w), _mm256_unpackhi_ps(z, w));
+            let both = [
+                _mm256_shuffle_ps::<0x44>(xy, zw),
+                _mm256_shuffle_ps::<0xEE>(xy, zw),
+                _mm256_shuffle_ps::<0x44>(xy2, zw2),
+                _mm256_shuffle_ps::<0xEE>(xy2, zw2),
+            ];
+            for (k, both) in both.into_iter().enumerate() {
+                _mm_storeu_ps(out[k].as_mut_ptr(), _mm256_castps256_ps128(both));
+                _mm_storeu_ps(out[k + 4].as_mut_ptr(), _mm256_extractf128_ps::<1>(both));
+            }
+        }
+        out
+    }
+    #[inline(always)]
+    fn le_i16(bytes: &[u8; 2 * LANES]) -> Self {
+        // SAFETY: see above.
+        Eight(unsafe {
+            let words = _mm_loadu_si128(bytes.as_ptr().cast());
+            _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(words))
+        })
+    }
+    #[inline(always)]
+    fn le_i32(bytes: &[u8; 4 * LANES]) -> Self {
+        // SAFETY: see above.
+        Eight(unsafe { _mm256_cvtepi32_ps(_mm256_loadu_si256(bytes.as_ptr().cast())) })
+    }
+    #[inline(always)]
+    fn le_f32(bytes: &[u8; 4 * LANES]) -> Self {
+        // SAFETY: see above.
+        Eight(unsafe { _mm256_castsi256_ps(_mm256_loadu_si256(bytes.as_ptr().cast())) })
+    }
+    #[inline(always)]
+    fn pairs(bits: u16) -> Self {
+        // SAFETY: see above.
+        Eight(unsafe {
+            let places = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+            let moved = _mm256_srlv_epi32(_mm256_set1_epi32(i32::from(bits)), places);
+            _mm256_cvtepi32_ps(_mm256_and_si256(moved, _mm256_set1_epi32(3)))
+        })
+    }
+    #[inline(always)]
+    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize) {
+        // SAFETY: see above; gathers stay within `bytes`, see there.
+        unsafe {
+            let places = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+            let codes = _mm256_srlv_epi32(_mm256_set1_epi32(codes as i32), places);
+            let codes = _mm256_and_si256(codes, _mm256_set1_epi32(15));
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(widths.0.as_ptr().cast()));
+            // The upper bytes are of code 0, and so is what they become.
+            let widths = _mm256_shuffle_epi8(table, codes);
+            // Sums up to each: within both halves, and then the lower half's on top of the upper one's.
+            let sums = _mm256_add_epi32(widths, _mm256_slli_si256::<4>(widths));
+            let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
+            let low = _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(3));
+            let upper = _mm256_blend_epi32::<0xF0>(_mm256_setzero_si256(), low);
+            let sums = _mm256_add_epi32(sums, upper);
+            let before = _mm256_sub_epi32(sums, widths);
+            let all = _mm256_extract_epi32::<7>(sums) as u32 as usize;
+            let range = _mm256_sllv_epi32(_mm256_set1_epi32(1), widths);
+            let mask = _mm256_sub_epi32(range, _mm256_set1_epi32(1));
+            let half = _mm256_srli_epi32::<1>(range);
+            // No closure: it would stay outside the instruction set.
+            let mut out = [Eight(_mm256_setzero_ps()); 2];
+            for (out, first) in out.iter_mut().zip(first) {
+                // No field begins behind `first + all`, so four bytes of each are there.
+                if first.saturating_add(all) / 8 + 4 <= bytes.len() {
+                    let at = _mm256_add_epi32(before, _mm256_set1_epi32((first & 7) as i32));
+                    let from = bytes.as_ptr().add(first / 8).cast();
+                    let words = _mm256_i32gather_epi32::<1>(from, _mm256_srli_epi32::<3>(at));
+                    let fields =
+                        _mm256_srlv_epi32(words, _mm256_and_si256(at, _mm256_set1_epi32(7)));
+                    let fields = _mm256_sub_epi32(_mm256_and_si256(fields, mask), half);
+                    *out = Eight(_mm256_cvtepi32_ps(fields));
+                }
+            }
+            (out, all)
         }
     }
 }

@@ -25,6 +25,7 @@ const SKELETON: u16 = 7;
 const CLIP: u16 = 8;
 const LAYERS: u16 = 9;
 const PIECES: u16 = 10;
+const EXTRAS: u16 = 11;
 
 /// What became of one clip.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,8 @@ pub struct ClipReport {
     pub tried: Vec<Tried>,
     /// Its layers, the base first; none where it is in one piece.
     pub layers: Vec<LayerReport>,
+    /// What rides along.
+    pub scalars: super::scalars::Scalars,
 }
 
 /// What became of a layer.
@@ -196,6 +199,12 @@ pub fn chunks(
             Some((_, table, upper)) => size + table.len() + upper + CHUNK_ENTRY_SIZE,
             None => size,
         };
+        let extras = super::scalars::chunk(clip, c as usize, options.scalar_tolerance)?;
+        let (bytes, scalars) = extras.unwrap_or_default();
+        if !bytes.is_empty() {
+            crate::write::check_size("scalar tracks of one clip", bytes.len())?;
+            block(EXTRAS, &bytes, options.block);
+        }
         reports.push(ClipReport {
             name: clip.name.clone(),
             joints: clip.tracks.len(),
@@ -212,6 +221,7 @@ pub fn chunks(
                 .layers
                 .as_ref()
                 .map_or(Vec::new(), LayerReport::all),
+            scalars,
         });
     }
     for (_, table, _) in &tables {

@@ -20,6 +20,7 @@ pub mod layer;
 mod layer_tests;
 mod pieces;
 pub mod resident;
+pub mod scalars;
 mod search;
 mod strip;
 #[cfg(test)]

@@ -197,13 +197,22 @@ fn origins(l: &Loop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[
             Kind::Translation | Kind::Scale => {
                 let at = [0, 1, 2].map(|i| (f64::from(guess[i]) / 32.0 + centre[i]).round());
                 let at = at.map(|v| v.clamp(-6e7, 6e7) as i32);
-                (Origin::Steps(at), [at[0] * 32, at[1] * 32, at[2] * 32, 0])
+                let (rest, step) = match group.kind {
+                    Kind::Scale => (plan.still()[j].scale, steps.scale),
+                    _ => (plan.still()[j].translation, steps.translation),
+                };
+                // Whole steps from the rest pose, so that the words are exactly these.
+                let value = |i: usize| (f64::from(rest[i]) + f64::from(at[i]) * step) as f32;
+                let word = [at[0] * 32, at[1] * 32, at[2] * 32, 0];
+                (Origin::Vector([0, 1, 2].map(value)), word)
             }
             _ => {
                 let step = |i: usize| steps.rotation[i] / std::f64::consts::TAU * 4_294_967_296.0;
-                let at = [0, 1].map(|i| (f64::from(guess[i]) / step(i) + centre[i]).round() as i32);
-                let word = |i: usize| (f64::from(at[i]) * step(i)).round() as i64 as i32;
-                (Origin::Steps([at[0], at[1], 0]), [word(0), word(1), 0, 0])
+                let at = [0, 1].map(|i| {
+                    let beyond = (centre[i] * step(i)).round() as i64;
+                    guess[i].wrapping_add(beyond as i32)
+                });
+                (Origin::Angles(at), [at[0], at[1], 0, 0])
             }
         };
         origins.push(origin);
@@ -219,7 +228,7 @@ fn measure(resident: &Resident, truth: &Truth, joints: &Joints) -> f64 {
     let mut object = vec![Object::IDENTITY; n];
     let mut worst: f64 = 0.0;
     for sample in 0..truth.samples {
-        resident.pose(sample, 0.0, &mut pose);
+        resident.pose(sample, sample, 0.0, &mut pose[..]);
         worst = worse(worst, truth.error(sample, joints, &pose, &mut object));
     }
     worst.sqrt()

@@ -365,13 +365,76 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
     let done = resident_holds(&s, &c, 0.05);
     let resident = Resident::open(&done.joints.skeleton(), &done.bytes).unwrap();
     let mut pose = resident.plan.still().to_vec();
-    for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (17, 0.75), (39, 0.0)] {
-        resident.pose(sample, part, &mut pose);
+    for (sample, part) in [
+        (0, 0.0),
+        (3, 0.25),
+        (15, 0.0),
+        (15, 0.5),
+        (17, 0.75),
+        (31, 1.0),
+        (39, 0.0),
+    ] {
+        resident.pose(sample, (sample + 1).min(39), part, &mut pose[..]);
         for (j, want) in pose.iter().enumerate() {
             let mut got = resident.plan.still()[j];
-            resident.joint(sample, part, j, &mut got);
+            resident.joint(sample, (sample + 1).min(39), part, j, &mut got);
             assert_eq!(got, *want);
         }
+    }
+}
+
+/// All bits of poses at samples and between, by every instruction set and joint by joint.
+fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: &[u8]) {
+    use meshreel_codec::isa::Isa;
+    let resident = Resident::open(skeleton, bytes).unwrap();
+    let last = resident.plan.header.samples as usize - 1;
+    let still = resident.plan.still();
+    let pose = |isa: Isa, left: usize, right: usize, part: f32| {
+        let mut pose = still.to_vec();
+        resident.pose_on(isa, left, right, part, &mut pose[..]);
+        pose
+    };
+    let bits = |pose: &[Transform]| -> Vec<u32> {
+        let numbers = pose
+            .iter()
+            .flat_map(|t| (t.rotation.into_iter()).chain(t.translation).chain(t.scale));
+        numbers.map(f32::to_bits).collect()
+    };
+    for left in 0..=last {
+        let right = if left == last { 0 } else { left + 1 };
+        for part in [0.0, 0.3, 1.0] {
+            let want = pose(Isa::Scalar, left, right, part);
+            for isa in Isa::all() {
+                assert_eq!(
+                    bits(&pose(isa, left, right, part)),
+                    bits(&want),
+                    "{isa:?} {left} {part}"
+                );
+            }
+            if part == 1.0 {
+                assert_eq!(bits(&pose(Isa::Scalar, right, right, 0.0)), bits(&want));
+            }
+            for j in (left % 5..still.len()).step_by(5) {
+                let mut one = still[j];
+                resident.joint(left, right, part, j, &mut one);
+                assert_eq!(bits(&[one]), bits(&want[j..=j]), "joint {j}, {left} {part}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_resident_form_gives_the_same_bits_everywhere() {
+    for joints in [1, 7, 8, 9, 30] {
+        let s = skeleton(joints);
+        let c = clip(&s, 40, |j, i| Qvv {
+            translation: s.joints[j].rest.translation
+                * (1.0 + 0.1 * (i * 0.3 * (j % 2) as f64).sin()),
+            scale: DVec3::new(1.0 + 0.3 * (i * 0.05 * (j % 3) as f64).sin(), 1.0, 1.0),
+            ..swing(&s, j, i)
+        });
+        let done = resident_holds(&s, &c, 0.05);
+        is_the_same_everywhere(&done.joints.skeleton(), &done.bytes);
     }
 }
 
@@ -385,9 +448,11 @@ fn every_truncation_of_the_resident_form_is_refused_and_no_flip_panics() {
         let resident = Resident::open(&skeleton, bytes)?;
         let mut pose = resident.plan.still().to_vec();
         for sample in 0..(resident.plan.header.samples as usize).min(100) {
-            resident.pose(sample, 0.5, &mut pose);
+            resident.pose(sample, sample, 0.5, &mut pose[..]);
+            resident.pose(sample, 0, 0.5, &mut pose[..]);
         }
-        resident.pose(usize::MAX, 0.5, &mut pose);
+        resident.pose(usize::MAX, usize::MAX, 0.5, &mut pose[..]);
+        resident.pose(0, usize::MAX, 0.5, &mut pose[..]);
         Ok(())
     };
     decode(&done.bytes).unwrap();

@@ -1,29 +1,65 @@
 //! Poses blended and multiplied up. f32, no operation fused: the same bits everywhere.
 
+use super::Mask;
 use meshreel_codec::transform::Transform;
 
 /// From `a` to `b` by `part` of the way: normalised linear interpolation of rotations the short way round, linear of translation and scale.
 /// All slices are of one length.
 pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        let (p, q) = (a.rotation, b.rotation);
-        let dot = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
-        let far = if dot < 0.0 { -part } else { part };
-        let near = 1.0 - part;
-        let r = [0, 1, 2, 3].map(|i| p[i] * near + q[i] * far);
-        let n = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3];
-        out.rotation = match n > 1e-12 {
-            true => {
-                let scale = 1.0 / n.sqrt();
-                r.map(|v| v * scale)
-            }
+        *out = between(a, b, part);
+    }
+}
+
+/// The same with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All slices are of one length.
+///
+/// ```
+/// use meshreel::{Transform, clip::blend_masked};
+///
+/// let at = |x| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
+/// let mut out = [Transform::IDENTITY; 2];
+/// blend_masked(&[at(0.0), at(0.0)], &[at(8.0), at(8.0)], 0.5, &[1.0, 0.25], &mut out);
+/// assert_eq!([out[0].translation[0], out[1].translation[0]], [4.0, 1.0]);
+/// ```
+pub fn blend_masked(
+    a: &[Transform],
+    b: &[Transform],
+    part: f32,
+    weights: &[f32],
+    out: &mut [Transform],
+) {
+    for (((a, b), weight), out) in a.iter().zip(b).zip(weights).zip(out) {
+        *out = between(a, b, part * weight);
+    }
+}
+
+/// From `a` to `b` by `part` of the way; ends are kept to the bit.
+#[inline]
+pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
+    if part == 0.0 {
+        return *a;
+    }
+    if part == 1.0 {
+        return *b;
+    }
+    let (p, q) = (a.rotation, b.rotation);
+    let dot = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
+    let far = if dot < 0.0 { -part } else { part };
+    let near = 1.0 - part;
+    let mix = |i: usize| p[i] * near + q[i] * far;
+    let r = [mix(0), mix(1), mix(2), mix(3)];
+    let n = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3];
+    let scale = 1.0 / n.sqrt();
+    let lerp = |a: f32, b: f32| a + (b - a) * part;
+    let lerp = |a: [f32; 3], b: [f32; 3]| [lerp(a[0], b[0]), lerp(a[1], b[1]), lerp(a[2], b[2])];
+    Transform {
+        rotation: match n > 1e-12 {
+            true => [r[0] * scale, r[1] * scale, r[2] * scale, r[3] * scale],
             // Opposite rotations have nothing between them.
             false => p,
-        };
-        for i in 0..3 {
-            out.translation[i] = a.translation[i] + (b.translation[i] - a.translation[i]) * part;
-            out.scale[i] = a.scale[i] + (b.scale[i] - a.scale[i]) * part;
-        }
+        },
+        translation: lerp(a.translation, b.translation),
+        scale: lerp(a.scale, b.scale),
     }
 }
 
@@ -34,37 +70,84 @@ pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 
         if j >= out.len() {
             return;
         }
-        let [x, y, z, w] = local.rotation;
-        let [sx, sy, sz] = local.scale;
-        let m = [
-            [
-                (1.0 - 2.0 * (y * y + z * z)) * sx,
-                2.0 * (x * y - w * z) * sy,
-                2.0 * (x * z + w * y) * sz,
-            ],
-            [
-                2.0 * (x * y + w * z) * sx,
-                (1.0 - 2.0 * (x * x + z * z)) * sy,
-                2.0 * (y * z - w * x) * sz,
-            ],
-            [
-                2.0 * (x * z - w * y) * sx,
-                2.0 * (y * z + w * x) * sy,
-                (1.0 - 2.0 * (x * x + y * y)) * sz,
-            ],
-        ];
-        let t = local.translation;
-        let own = [0, 1, 2].map(|r| [m[r][0], m[r][1], m[r][2], t[r]]);
-        out[j] = match out.get(parent as usize) {
-            Some(p) if (parent as usize) < j => [0, 1, 2].map(|r| {
-                let mut row = [0, 1, 2, 3]
-                    .map(|c| p[r][0] * own[0][c] + p[r][1] * own[1][c] + p[r][2] * own[2][c]);
-                row[3] += p[r][3];
-                row
-            }),
-            _ => own,
-        };
+        let above = out.get(parent as usize).filter(|_| (parent as usize) < j);
+        out[j] = below(above, local);
     }
+}
+
+/// The same of the joints of `mask` only; the others' matrices are left as they are. A parent that is not of the mask is taken as it stands there, so
+/// a part of a skeleton can be multiplied up again after something in it has changed: see also [`Mask::with_parents`].
+pub fn object_space_of(
+    mask: &Mask,
+    parents: &[u32],
+    local: &[Transform],
+    out: &mut [[[f32; 4]; 3]],
+) {
+    for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
+        if j >= out.len() {
+            return;
+        }
+        if mask.has(j) {
+            let above = out.get(parent as usize).filter(|_| (parent as usize) < j);
+            out[j] = below(above, local);
+        }
+    }
+}
+
+/// The object-space matrix of one joint, from the local transforms of it and its ancestors; `None` where there is no such joint.
+pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Option<[[f32; 4]; 3]> {
+    let mut out = below(None, local.get(joint)?);
+    let mut at = joint;
+    while let Some(parent) = parents.get(at).map(|p| *p as usize).filter(|p| *p < at) {
+        // The other way round than from the root: products are the same but for rounding.
+        out = times(&below(None, local.get(parent)?), &out);
+        at = parent;
+    }
+    Some(out)
+}
+
+/// The matrix of a local transform, behind that of its parent.
+#[inline]
+fn below(above: Option<&[[f32; 4]; 3]>, local: &Transform) -> [[f32; 4]; 3] {
+    let [x, y, z, w] = local.rotation;
+    let [sx, sy, sz] = local.scale;
+    let [tx, ty, tz] = local.translation;
+    let own = [
+        [
+            (1.0 - 2.0 * (y * y + z * z)) * sx,
+            2.0 * (x * y - w * z) * sy,
+            2.0 * (x * z + w * y) * sz,
+            tx,
+        ],
+        [
+            2.0 * (x * y + w * z) * sx,
+            (1.0 - 2.0 * (x * x + z * z)) * sy,
+            2.0 * (y * z - w * x) * sz,
+            ty,
+        ],
+        [
+            2.0 * (x * z - w * y) * sx,
+            2.0 * (y * z + w * x) * sy,
+            (1.0 - 2.0 * (x * x + y * y)) * sz,
+            tz,
+        ],
+    ];
+    match above {
+        Some(above) => times(above, &own),
+        None => own,
+    }
+}
+
+#[inline]
+fn times(p: &[[f32; 4]; 3], own: &[[f32; 4]; 3]) -> [[f32; 4]; 3] {
+    let mut out = [[0.0; 4]; 3];
+    for (p, out) in p.iter().zip(&mut out) {
+        for c in 0..4 {
+            out[c] = p[0] * own[0][c] + p[1] * own[1][c] + p[2] * own[2][c];
+        }
+        out[3] += p[3];
+    }
+    out
 }
 
 #[cfg(test)]
@@ -113,5 +196,51 @@ mod tests {
             assert!((got - want).abs() < 1e-6);
         }
         assert!((out[1][0][0] + 4.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn parts_of_a_skeleton_multiply_up_too() {
+        let parents = [u32::MAX, 0, 1, 0, 3];
+        let local: Vec<Transform> = (0..5u8)
+            .map(|j| {
+                let half = f32::from(j) * 0.4;
+                Transform {
+                    rotation: [half.sin(), 0.0, 0.0, half.cos()],
+                    translation: [1.0, f32::from(j), 2.0],
+                    scale: [1.0 + 0.1 * f32::from(j); 3],
+                }
+            })
+            .collect();
+        let mut all = [[[0.0; 4]; 3]; 5];
+        object_space(&parents, &local, &mut all);
+        for j in 0..5 {
+            let one = object_joint(&parents, &local, j).unwrap();
+            let far =
+                (one.iter().flatten().zip(all[j].iter().flatten())).map(|(a, b)| (a - b).abs());
+            assert!(far.fold(0.0, f32::max) < 1e-4, "{j}");
+            let mask = Mask::of(5, [j]).with_parents(&parents);
+            let mut some = [[[7.0; 4]; 3]; 5];
+            object_space_of(&mask, &parents, &local, &mut some);
+            for k in 0..5 {
+                assert_eq!(some[k], if mask.has(k) { all[k] } else { [[7.0; 4]; 3] });
+            }
+        }
+        assert_eq!(object_joint(&parents, &local, 5), None);
+    }
+
+    #[test]
+    fn both_ends_are_kept_to_the_bit() {
+        let a = Transform {
+            rotation: [0.1, 0.2, 0.3, 0.9],
+            translation: [1e7, -0.0, 1.0 / 3.0],
+            scale: [1.0, 2.0, 1e-7],
+        };
+        let b = Transform {
+            rotation: [-0.5, 0.5, 0.5, 0.5],
+            ..Transform::IDENTITY
+        };
+        let mut out = [Transform::IDENTITY; 2];
+        blend_masked(&[a, a], &[b, b], 1.0, &[0.0, 1.0], &mut out);
+        assert_eq!(out, [a, b]);
     }
 }

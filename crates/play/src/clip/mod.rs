@@ -17,27 +17,41 @@
 //! # }
 //! ```
 
+mod additive;
 mod blend;
 mod database;
+mod events;
 mod layer;
+mod pose;
+mod query;
 mod resident;
+mod root_motion;
+mod scalars;
 
-pub use blend::{blend, object_space};
+pub use additive::Additive;
+pub use blend::{blend, blend_masked, object_joint, object_space, object_space_of};
 pub use database::{
     Database, DatabaseClip, DatabaseCursor, DatabaseOptions, Part, PartState, Ticked,
 };
+pub use events::{Events, Passed, passed};
 pub use layer::{JointPose, LayerInfo};
 use layer::{LayerCursor, Layered};
-pub use resident::{ResidentClip, Spare};
+pub use pose::{Planes, Pose, Soa};
+pub use query::{Mask, Query, importance};
+pub use resident::ResidentClip;
+pub use root_motion::Extract;
 
 use crate::open::kind;
 use crate::{Error, Reel};
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::curve::{self, Curves, Playhead};
+use meshreel_codec::clip::extras::{self, Extras};
+pub use meshreel_codec::clip::extras::{Component, Marker, ScalarTrack};
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 pub use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord};
 use meshreel_codec::clip::record::{decode_clip, decode_skeleton};
+use meshreel_codec::clip::resident::Parts;
 use meshreel_codec::clip::stored::{Scratch, Stored};
 use meshreel_codec::transform::Transform;
 use std::path::{Path, PathBuf};
@@ -80,6 +94,7 @@ struct Shared {
     form: Form,
     bytes: usize,
     file_bytes: usize,
+    extras: Extras,
 }
 
 /// What the bytes of a clip are. There is one per clip.
@@ -124,21 +139,25 @@ impl Reel {
         let skeletons = self.skeletons()?;
         let mut decompressor = Decompressor::new();
         let mut layers = self.all_layers()?;
+        let mut riding = self.extras(&mut decompressor)?;
         let clips: Vec<Clip> = (0..)
             .zip(self.chunks_of(kind::CLIP))
             .map(|(i, chunk)| {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
-                let packed = self.chunks()[chunk as usize].size;
-                Clip::open(
-                    self.path(),
-                    &bytes,
-                    packed as usize,
-                    &skeletons,
-                    layers.of(i),
-                )
-                .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+                let packed = self.chunks()[chunk as usize].size as usize;
+                let extras = riding.iter().position(|e| e.clip == i);
+                let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
+                Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
+                    .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect::<Result<_, _>>()?;
+        if let Some(extras) = riding.first() {
+            return Err(Error::corrupt(
+                self.path(),
+                Corrupt("scalar tracks of a clip that is not there, or has others"),
+                format!("clip {}", extras.clip),
+            ));
+        }
         match layers.tables.is_empty() {
             true => Ok(clips),
             false => Err(Error::corrupt(
@@ -147,6 +166,17 @@ impl Reel {
                 "layers of clips",
             )),
         }
+    }
+
+    /// What rides along in clips.
+    fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<Extras>, Error> {
+        self.chunks_of(kind::EXTRAS)
+            .map(|chunk| {
+                let bytes = self.chunk(chunk, decompressor)?;
+                let at = || format!("scalar tracks in chunk {chunk}");
+                extras::decode(&bytes).map_err(|c| Error::corrupt(self.path(), c, at()))
+            })
+            .collect()
     }
 
     /// Tables of layers, and all chunks of pieces.
@@ -218,6 +248,7 @@ impl Clip {
         packed: usize,
         skeletons: &[Arc<SkeletonRecord>],
         layers: Option<OwnLayers<'_>>,
+        extras: Extras,
     ) -> Result<Clip, Corrupt> {
         let all = bytes.len();
         let (record, bytes) = decode_clip(bytes)?;
@@ -248,6 +279,14 @@ impl Clip {
             Codec::Curve if layers.is_some() => return Err(Corrupt("layers of curves")),
             Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
         };
+        let samples = match &form {
+            Form::Sampled(stored) => stored.plan.header.samples,
+            Form::Curve(curves) => curves.head.samples,
+            Form::Layers(layers) => layers.set.samples() as u32,
+        };
+        if !extras.tracks.is_empty() && extras.samples != samples {
+            return Err(Corrupt("scalar tracks of another number of samples"));
+        }
         Ok(Clip {
             shared: Arc::new(Shared {
                 path: path.into(),
@@ -256,6 +295,7 @@ impl Clip {
                 form,
                 bytes: size,
                 file_bytes: (packed + size).saturating_sub(all),
+                extras,
             }),
             tiers: Arc::new([]),
         })
@@ -287,6 +327,7 @@ impl Clip {
                 form: Form::Curve(curves),
                 bytes,
                 file_bytes: 0,
+                extras: Extras::default(),
             }),
             tiers: Arc::new([]),
         })
@@ -371,26 +412,58 @@ impl Clip {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        self.check(pose)?;
+        let query = Query {
+            repeats,
+            ..Query::at(seconds).rounded(rounding)
+        };
+        self.pose(cursor, &query, pose)
+    }
+
+    /// Local transforms of the joints that `query` wants. Allocates nothing.
+    pub fn pose(
+        &self,
+        cursor: &mut ClipCursor,
+        query: &Query<'_>,
+        pose: &mut (impl Pose + ?Sized),
+    ) -> Result<(), Error> {
+        pose::check(pose, self.joints())?;
         if let Form::Layers(layers) = &self.shared.form {
-            let spot = layers.set.spot(seconds, repeats);
-            return self.layered(cursor, |tiers, cursors| {
-                layers.pose(tiers, cursors, spot, rounding, pose)
+            let spot = layers.set.spot(query.seconds, query.repeats);
+            // Layers have samples of their own: joints that are rounded in one way are taken together.
+            let mut spare = std::mem::take(&mut cursor.spare);
+            let done = query.all_roundings().try_for_each(|rounding| {
+                self.layered(cursor, |tiers, cursors| {
+                    layers.pose(tiers, cursors, spot, rounding, &mut spare)
+                })?;
+                for (j, value) in spare.iter().enumerate() {
+                    if query.rounding_of(j) == rounding && query.wants(j) && pose.wants(j) {
+                        pose.put(j, value);
+                    }
+                }
+                Ok(())
             });
+            cursor.spare = spare;
+            return done;
         }
-        let (left, right, part) = locate(self.samples(), self.fps(), seconds, repeats, rounding);
-        if part == 0.0 {
-            return self.sample_at(cursor, left, pose);
-        }
-        // What was the right sample is often the left one now, and the other way round when time runs back.
-        let [a, b] = cursor.sample;
-        if (a != Some(left) && b == Some(left)) || (b != Some(right) && a == Some(right)) {
+        let (left, right, each) = query.locate(self.samples(), self.fps());
+        // What was the right sample is often the left one now, and in reverse the other way round.
+        if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left)
+            || left != right && cursor.sample[1] != Some(right) && cursor.sample[0] == Some(right)
+        {
             cursor.swap();
         }
         self.keep(cursor, 0, left)?;
+        if left == right {
+            pose::put_all(&cursor.pose[0], query, pose);
+            return Ok(());
+        }
         self.keep(cursor, 1, right)?;
         let [a, b] = &cursor.pose;
-        blend(a, b, part as f32, pose);
+        for (j, (a, b)) in a.iter().zip(b).enumerate() {
+            if query.wants(j) && pose.wants(j) {
+                pose.put(j, &blend::between(a, b, each.of(j)));
+            }
+        }
         Ok(())
     }
 
@@ -450,29 +523,32 @@ impl Clip {
         }
     }
 
-    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind pose. Only its layer is decoded.
+    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind pose. Of layers only its own is decoded; elsewhere the
+    /// others of its sample are too, and are there when they are asked for. Allocates nothing.
     pub fn joint(
         &self,
         cursor: &mut ClipCursor,
         joint: usize,
-        seconds: f64,
-        repeats: Repeats,
-        rounding: Rounding,
+        query: &Query<'_>,
     ) -> Result<JointPose, Error> {
         if joint >= self.joints() {
             return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
         }
         if let Form::Layers(layers) = &self.shared.form {
-            let spot = layers.set.spot(seconds, repeats);
+            let spot = layers.set.spot(query.seconds, query.repeats);
             return self.layered(cursor, |tiers, cursors| {
-                layers.joint(tiers, cursors, spot, rounding, joint)
+                layers.joint(tiers, cursors, spot, query.rounding_of(joint), joint)
             });
         }
-        let mut pose = std::mem::take(&mut cursor.spare);
-        let done = self.sample(cursor, seconds, repeats, rounding, &mut pose);
-        let local = pose.get(joint).copied().unwrap_or(Transform::IDENTITY);
-        cursor.spare = pose;
-        done.map(|()| JointPose { local, bind: false })
+        let mut out = pose::One {
+            joint,
+            value: Transform::IDENTITY,
+        };
+        self.pose(cursor, query, &mut out)?;
+        Ok(JointPose {
+            local: out.value,
+            bind: false,
+        })
     }
 
     /// All layers as one clip of codec `sampled`, in the stored form: the same poses, in one piece that cannot be taken apart while it plays. `None` where there are no layers.
@@ -557,40 +633,34 @@ impl Clip {
 }
 
 /// Samples around a time, and how far it is from the first to the second.
-fn locate(
-    samples: usize,
-    fps: f64,
-    seconds: f64,
-    repeats: Repeats,
-    rounding: Rounding,
-) -> (usize, usize, f64) {
+#[inline]
+fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -> (usize, usize, f64) {
     let last = samples.saturating_sub(1);
     let at = seconds * fps;
     let at = if at.is_finite() { at } else { 0.0 };
-    // What is a sample but for rounding is that sample.
-    let snapped = if (at - at.round()).abs() < 1e-6 {
-        at.round()
-    } else {
-        at
-    };
     let (at, next) = match repeats {
-        Repeats::Clamp => (snapped.clamp(0.0, last as f64), last),
+        Repeats::Clamp => (at.clamp(0.0, last as f64), last),
         Repeats::Wrap => {
             let count = last as f64 + 1.0;
-            let at = snapped - (snapped / count).floor() * count;
-            (if at < count { at } else { 0.0 }, 0)
+            let at = if (0.0..count).contains(&at) {
+                at
+            } else {
+                at - (at / count).floor() * count
+            };
+            (at.clamp(0.0, count), 0)
         }
     };
-    let left = (at as usize).min(last);
-    let right = if left < last { left + 1 } else { next };
+    let left = at as usize;
     let part = at - left as f64;
-    match rounding {
-        Rounding::None => (left, right, part),
-        Rounding::Floor => (left, left, 0.0),
-        Rounding::Ceil if part > 0.0 => (right, right, 0.0),
-        Rounding::Nearest if part >= 0.5 => (right, right, 0.0),
-        Rounding::Ceil | Rounding::Nearest => (left, left, 0.0),
+    let after = |sample: usize| if sample < last { sample + 1 } else { next };
+    // What is a sample but for rounding is that sample.
+    if part > 1.0 - 1e-6 {
+        let sample = after(left);
+        return (sample, after(sample), 0.0);
     }
+    // As long as the clip to the bit: its start.
+    let left = if left > last { next } else { left };
+    (left, after(left), if part < 1e-6 { 0.0 } else { part })
 }
 
 /// A place in a clip, with the memory that playing it needs.

@@ -1,11 +1,12 @@
 //! Clips in memory, sampled at random: the resident form, which nothing is unpacked of.
 //!
-//! A pose is read bit by bit where it stands; two samples of one segment are blended before they become rotations, two of different segments
-//! afterwards.
+//! A pose is read bit by bit where it stands, eight sub-tracks at a time; two samples of one segment are blended before they become rotations, two of
+//! different segments afterwards.
 
-use super::{Repeats, Rounding, SkeletonRecord, blend, locate};
+use super::pose::{Masked, check, put_all};
+use super::{Pose, Query, Repeats, Rounding, SkeletonRecord};
 use crate::Error;
-use meshreel_codec::clip::resident::{Resident, SEGMENT};
+use meshreel_codec::clip::resident::{Parts, Resident};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +17,6 @@ pub struct ResidentClip {
     skeleton: Arc<SkeletonRecord>,
     resident: Arc<Resident>,
 }
-
-/// What a thread that samples needs: one pose.
-#[derive(Clone, Debug)]
-pub struct Spare(Vec<Transform>);
 
 impl ResidentClip {
     /// From the bytes of the resident form; all of them are checked. Errors name the place "(memory)".
@@ -32,6 +29,10 @@ impl ResidentClip {
         })
     }
 
+    /// Its skeleton: names, parents, default pose.
+    pub fn skeleton(&self) -> &SkeletonRecord {
+        &self.skeleton
+    }
     /// Number of joints: the length of a pose.
     pub fn joints(&self) -> usize {
         self.skeleton.parents.len()
@@ -52,10 +53,6 @@ impl ResidentClip {
     pub fn bytes(&self) -> usize {
         self.resident.packed_bytes()
     }
-    /// Memory for [`ResidentClip::sample`].
-    pub fn spare(&self) -> Spare {
-        Spare(vec![Transform::IDENTITY; self.joints()])
-    }
 
     /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates nothing.
     pub fn sample(
@@ -63,39 +60,28 @@ impl ResidentClip {
         seconds: f64,
         repeats: Repeats,
         rounding: Rounding,
-        spare: &mut Spare,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let n = self.joints();
-        if pose.len() != n || spare.0.len() != n {
-            return Err(Error::misuse(format!(
-                "a pose of {} transforms, memory for {}, for {n} joints",
-                pose.len(),
-                spare.0.len()
-            )));
-        }
-        let (left, right, part) = locate(self.samples(), self.fps(), seconds, repeats, rounding);
-        pose.copy_from_slice(self.resident.plan.still());
-        if part == 0.0 || (right == left + 1 && left / SEGMENT == right / SEGMENT) {
-            self.resident.pose(left, part as f32, pose);
-            return Ok(());
-        }
-        spare.0.copy_from_slice(self.resident.plan.still());
-        self.resident.pose(left, 0.0, &mut spare.0);
-        self.resident.pose(right, 0.0, pose);
-        for (a, b) in spare.0.iter().zip(pose) {
-            let end = [*b];
-            blend(
-                std::slice::from_ref(a),
-                &end,
-                part as f32,
-                std::slice::from_mut(b),
-            );
-        }
+        let query = Query {
+            repeats,
+            ..Query::at(seconds).rounded(rounding)
+        };
+        self.pose(&query, pose)
+    }
+
+    /// Local transforms of the joints that `query` wants. Allocates nothing.
+    #[inline]
+    pub fn pose(&self, query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
+        check(pose, self.joints())?;
+        let (left, right, each) = query.locate(self.samples(), self.fps());
+        put_all(self.resident.plan.still(), query, pose);
+        let mask = query.mask;
+        self.resident
+            .pose(left, right, each, &mut Masked { mask, pose });
         Ok(())
     }
 
-    /// The local transform of one joint.
+    /// The local transform of one joint. Allocates nothing.
     pub fn joint(
         &self,
         joint: usize,
@@ -106,17 +92,14 @@ impl ResidentClip {
         let Some(still) = self.resident.plan.still().get(joint) else {
             return Err(Error::misuse(format!("joint {joint} of {}", self.joints())));
         };
-        let (left, right, part) = locate(self.samples(), self.fps(), seconds, repeats, rounding);
+        let query = Query {
+            repeats,
+            ..Query::at(seconds).rounded(rounding)
+        };
+        let (left, right, each) = query.locate(self.samples(), self.fps());
         let mut out = *still;
-        if part == 0.0 || (right == left + 1 && left / SEGMENT == right / SEGMENT) {
-            self.resident.joint(left, part as f32, joint, &mut out);
-            return Ok(out);
-        }
-        let mut end = *still;
-        self.resident.joint(left, 0.0, joint, &mut out);
-        self.resident.joint(right, 0.0, joint, &mut end);
-        let start = [out];
-        blend(&start, &[end], part as f32, std::slice::from_mut(&mut out));
+        self.resident
+            .joint(left, right, each.of(joint), joint, &mut out);
         Ok(out)
     }
 }

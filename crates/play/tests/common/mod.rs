@@ -2,6 +2,7 @@
 //! [`Parts`] is a file before it is written, so that tests can damage any of it behind the checksums.
 #![allow(dead_code)]
 
+pub mod clips;
 pub mod faults;
 pub mod playing;
 

@@ -4,6 +4,7 @@ use super::info::ratio;
 use crate::output::{Failure, one_line, table};
 use crate::units;
 use meshreel::Reel;
+use meshreel_codec::clip::extras::{Component, ScalarTrack};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::{Rotation, Vector, curve};
 use meshreel_compile::ClipReport;
@@ -42,6 +43,8 @@ pub struct ClipInfo {
     /// The base first; none where it is in one piece.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     layers: Vec<Layer>,
+    scalars: Vec<ScalarInfo>,
+    markers: Vec<MarkerInfo>,
 }
 
 /// A layer of a clip.
@@ -79,6 +82,32 @@ impl Layer {
                 bits_per_value: layer.bits_per_value,
             })
             .collect()
+    }
+}
+
+/// Numbers that ride along.
+#[derive(Serialize)]
+struct ScalarInfo {
+    name: String,
+    components: usize,
+    /// Of these, those that are not the same always.
+    animated: usize,
+}
+
+/// An event.
+#[derive(Serialize)]
+struct MarkerInfo {
+    name: String,
+    /// Seconds after the first sample.
+    time: f64,
+}
+
+fn scalar_info(track: &ScalarTrack) -> ScalarInfo {
+    let animated = |c: &&Component| matches!(c, Component::Animated { .. });
+    ScalarInfo {
+        name: track.name.clone(),
+        components: track.components.len(),
+        animated: track.components.iter().filter(animated).count(),
     }
 }
 
@@ -190,6 +219,13 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             translations: Kinds::default(),
             scales: Kinds::default(),
             layers: Layer::all(clip),
+            scalars: clip.scalar_tracks().iter().map(scalar_info).collect(),
+            markers: (clip.markers().iter())
+                .map(|m| MarkerInfo {
+                    name: m.name.clone(),
+                    time: m.time,
+                })
+                .collect(),
         };
         if let Some(stored) = clip.stored() {
             let header = &stored.plan.header;
@@ -250,6 +286,8 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         translations: kinds(nodes.moves[0]),
         scales: kinds(nodes.moves[2]),
         layers: Vec::new(),
+        scalars: Vec::new(),
+        markers: Vec::new(),
     }))
 }
 
@@ -332,6 +370,7 @@ pub fn compiled(clip: &ClipReport, explain: bool) -> Value {
         "raw_bytes": clip.raw_bytes, "ratio": ratio(clip.raw_bytes, clip.bytes),
         "tolerance": clip.tolerance, "max_error": clip.max_error,
         "codec": clip.codec.name(), "rule": rule(clip.local),
+        "scalars": clip.scalars.tracks, "markers": clip.scalars.markers, "scalar_bytes": clip.scalars.bytes,
     });
     let keys = clip.tried.iter().find(|tried| tried.codec == clip.codec);
     if let Some([before, after]) = keys.and_then(|tried| tried.keys) {

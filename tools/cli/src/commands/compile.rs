@@ -455,6 +455,9 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     if let Some(ratio) = content.uv_tolerance {
         options.uv_tolerance = ratio.0;
     }
+    if let Some(tolerance) = content.scalar_tolerance {
+        options.scalar_tolerance = tolerance_of(tolerance);
+    }
     if let Some(bits) = content.colour_bits {
         options.colour_bits = u32::from(bits);
     }

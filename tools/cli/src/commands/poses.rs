@@ -209,16 +209,9 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
             Err(_) => None,
             Ok(packed) => {
                 let resident = ResidentClip::open(&skeletons[skeleton], &packed.bytes)?;
-                let mut spare = resident.spare();
                 let whole = best(budget, || {
                     for seconds in &times {
-                        resident.sample(
-                            *seconds,
-                            Repeats::Clamp,
-                            Rounding::None,
-                            &mut spare,
-                            &mut pose,
-                        )?;
+                        resident.sample(*seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
                         black_box(&mut pose);
                     }
                     Ok(())

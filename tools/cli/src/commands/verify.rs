@@ -130,7 +130,7 @@ impl Verified {
                     "rule": if clip.local.is_some() { "local" } else { "guaranteed" },
                     "tolerance": clip.tolerance, "max_error": clip.max_error, "worst": clip.worst,
                     "joint_tolerances": clip.joint_tolerances, "local_errors": clip.local,
-                    "mid_error": clip.mid_error, "mid_worst": clip.mid_worst,
+                    "mid_error": clip.mid_error, "scalar_error": clip.scalar_error, "mid_worst": clip.mid_worst,
                     "ambiguous_pairs": clip.ambiguous_pairs, "ok": clip.ok, "layers": layers_json(clip),
                 })
             })

@@ -1,0 +1,241 @@
+//! Where poses go: transforms one after the other, a plane per component, or four or eight joints side by side. The same numbers in each.
+
+use super::{Mask, Query};
+use crate::Error;
+use meshreel_codec::clip::resident::Sink;
+use meshreel_codec::transform::Transform;
+
+/// Memory of the caller's for a pose: `[Transform]`, [`Planes`], or `[Soa<N>]`.
+pub trait Pose {
+    /// For how many joints there is room.
+    fn room(&self) -> usize;
+    /// Whether anything of this joint is wanted.
+    #[inline]
+    fn wants(&self, joint: usize) -> bool {
+        joint < self.room()
+    }
+    /// x y z w.
+    fn rotation(&mut self, joint: usize, value: [f32; 4]);
+    /// x y z.
+    fn translation(&mut self, joint: usize, value: [f32; 3]);
+    /// x y z.
+    fn scale(&mut self, joint: usize, value: [f32; 3]);
+
+    /// Writes a whole transform.
+    #[inline]
+    fn put(&mut self, joint: usize, value: &Transform) {
+        self.rotation(joint, value.rotation);
+        self.translation(joint, value.translation);
+        self.scale(joint, value.scale);
+    }
+}
+
+impl Pose for [Transform] {
+    fn room(&self) -> usize {
+        self.len()
+    }
+    #[inline(always)]
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.rotation = value;
+        }
+    }
+    #[inline(always)]
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.translation = value;
+        }
+    }
+    #[inline(always)]
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint) {
+            out.scale = value;
+        }
+    }
+    #[inline]
+    fn put(&mut self, joint: usize, value: &Transform) {
+        if let Some(out) = self.get_mut(joint) {
+            *out = *value;
+        }
+    }
+}
+
+/// A plane of one number per joint for each component.
+#[derive(Debug)]
+pub struct Planes<'a> {
+    /// x y z w.
+    pub rotation: [&'a mut [f32]; 4],
+    /// x y z.
+    pub translation: [&'a mut [f32]; 3],
+    /// x y z.
+    pub scale: [&'a mut [f32]; 3],
+}
+
+/// Writes the components of one item.
+#[inline(always)]
+fn write<const N: usize>(planes: &mut [&mut [f32]; N], at: usize, value: [f32; N]) {
+    for (plane, value) in planes.iter_mut().zip(value) {
+        if let Some(out) = plane.get_mut(at) {
+            *out = value;
+        }
+    }
+}
+
+impl Pose for Planes<'_> {
+    fn room(&self) -> usize {
+        let planes = self.rotation.iter().chain(&self.translation);
+        let lengths = planes.chain(&self.scale).map(|plane| plane.len());
+        lengths.min().unwrap_or(0)
+    }
+    #[inline(always)]
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        write(&mut self.rotation, joint, value);
+    }
+    #[inline(always)]
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        write(&mut self.translation, joint, value);
+    }
+    #[inline(always)]
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        write(&mut self.scale, joint, value);
+    }
+}
+
+/// Transforms of `N` joints side by side, a register per component: joint j is lane j mod N of item j / N.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Soa<const N: usize> {
+    /// x y z w.
+    pub rotation: [[f32; N]; 4],
+    /// x y z.
+    pub translation: [[f32; N]; 3],
+    /// x y z.
+    pub scale: [[f32; N]; 3],
+}
+
+impl<const N: usize> Soa<N> {
+    /// Changes nothing.
+    pub const IDENTITY: Soa<N> = Soa {
+        rotation: [[0.0; N], [0.0; N], [0.0; N], [1.0; N]],
+        translation: [[0.0; N]; 3],
+        scale: [[1.0; N]; 3],
+    };
+
+    /// Items that so many joints need.
+    pub fn items(joints: usize) -> usize {
+        joints.div_ceil(N)
+    }
+
+    /// The transform of a lane.
+    pub fn lane(&self, lane: usize) -> Transform {
+        Transform {
+            rotation: self.rotation.map(|row| row[lane]),
+            translation: self.translation.map(|row| row[lane]),
+            scale: self.scale.map(|row| row[lane]),
+        }
+    }
+}
+
+impl<const N: usize> Pose for [Soa<N>] {
+    fn room(&self) -> usize {
+        N * self.len()
+    }
+    #[inline(always)]
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        if let Some(out) = self.get_mut(joint / N) {
+            for (row, value) in out.rotation.iter_mut().zip(value) {
+                row[joint % N] = value;
+            }
+        }
+    }
+    #[inline(always)]
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint / N) {
+            for (row, value) in out.translation.iter_mut().zip(value) {
+                row[joint % N] = value;
+            }
+        }
+    }
+    #[inline(always)]
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        if let Some(out) = self.get_mut(joint / N) {
+            for (row, value) in out.scale.iter_mut().zip(value) {
+                row[joint % N] = value;
+            }
+        }
+    }
+}
+
+/// A pose, of which some joints may be wanted only.
+pub(super) struct Masked<'a, P: ?Sized> {
+    pub mask: Option<&'a Mask>,
+    pub pose: &'a mut P,
+}
+
+impl<P: Pose + ?Sized> Sink for Masked<'_, P> {
+    #[inline(always)]
+    fn wants(&self, joint: usize) -> bool {
+        self.mask.is_none_or(|mask| mask.has(joint))
+    }
+    #[inline(always)]
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        self.pose.rotation(joint, value);
+    }
+    #[inline(always)]
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        self.pose.translation(joint, value);
+    }
+    #[inline(always)]
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        self.pose.scale(joint, value);
+    }
+}
+
+/// One joint of a pose.
+pub(super) struct One {
+    pub joint: usize,
+    pub value: Transform,
+}
+
+impl Pose for One {
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+    fn wants(&self, joint: usize) -> bool {
+        joint == self.joint
+    }
+    fn rotation(&mut self, joint: usize, value: [f32; 4]) {
+        if joint == self.joint {
+            self.value.rotation = value;
+        }
+    }
+    fn translation(&mut self, joint: usize, value: [f32; 3]) {
+        if joint == self.joint {
+            self.value.translation = value;
+        }
+    }
+    fn scale(&mut self, joint: usize, value: [f32; 3]) {
+        if joint == self.joint {
+            self.value.scale = value;
+        }
+    }
+}
+
+/// That there is room for all joints.
+pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
+    match pose.room() >= joints {
+        true => Ok(()),
+        false => Err(Error::misuse(format!(
+            "room for {} transforms in a pose of {joints} joints",
+            pose.room()
+        ))),
+    }
+}
+
+/// Writes those of `values` that are wanted.
+pub(super) fn put_all(values: &[Transform], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
+    for (j, value) in values.iter().enumerate() {
+        if query.wants(j) && pose.wants(j) {
+            pose.put(j, value);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! How far a joint, usually the root, moves over a time step, across any number of loops: what moves a character in the world while its clip plays in place.
+//!
+//! ```text
+//! R(t)     the joint's local transform, without scale; over the last interval of a wrapping clip, from its last sample to the end of the loop, it goes on
+//!          as over the interval before
+//! loop     D = R(0)⁻¹ · R(end)          A(t + n loops) = R(0) · Dⁿ · R(0)⁻¹ · R(t)
+//! delta    A(from)⁻¹ · A(to): multiply the character's transform by it from the right
+//! ```
+
+use super::{Clip, ClipCursor, Query, Repeats, ResidentClip, Rounding};
+use crate::Error;
+use meshreel_codec::transform::Transform;
+
+/// What of a joint's motion is the character's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extract {
+    /// All of it.
+    All,
+    /// Along the ground and about the vertical axis, a unit vector; what is left, height and tilt, stays with the joint.
+    Planar {
+        /// Up, in the joint's parent's space.
+        up: [f32; 3],
+    },
+}
+
+/// Rotation x y z w and translation.
+#[derive(Clone, Copy)]
+struct Rigid {
+    rotation: [f64; 4],
+    translation: [f64; 3],
+}
+
+impl Rigid {
+    const IDENTITY: Rigid = Rigid {
+        rotation: [0.0, 0.0, 0.0, 1.0],
+        translation: [0.0; 3],
+    };
+
+    fn unit([x, y, z, w]: [f64; 4]) -> [f64; 4] {
+        let n = (x * x + y * y + z * z + w * w).sqrt();
+        match n > 1e-30 {
+            true => [x / n, y / n, z / n, w / n],
+            false => [0.0, 0.0, 0.0, 1.0],
+        }
+    }
+
+    /// self · other: `other` first.
+    fn then(&self, other: &Rigid) -> Rigid {
+        let [x, y, z] = self.turn(other.translation);
+        let t = self.translation;
+        Rigid {
+            rotation: Rigid::unit(multiply(self.rotation, other.rotation)),
+            translation: [t[0] + x, t[1] + y, t[2] + z],
+        }
+    }
+
+    fn turn(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
+        let q = self.rotation;
+        let back = [-q[0], -q[1], -q[2], q[3]];
+        let [x, y, z, _] = multiply(multiply(q, [x, y, z, 0.0]), back);
+        [x, y, z]
+    }
+
+    fn inverse(&self) -> Rigid {
+        let [x, y, z, w] = self.rotation;
+        let back = Rigid {
+            rotation: [-x, -y, -z, w],
+            translation: [0.0; 3],
+        };
+        let translation = back.turn(self.translation).map(|v| -v);
+        Rigid {
+            translation,
+            ..back
+        }
+    }
+
+    /// selfⁿ.
+    fn power(&self, n: i64) -> Rigid {
+        let mut base = if n < 0 { self.inverse() } else { *self };
+        let (mut out, mut n) = (Rigid::IDENTITY, n.unsigned_abs());
+        while n > 0 {
+            if n & 1 == 1 {
+                out = out.then(&base);
+            }
+            base = base.then(&base);
+            n >>= 1;
+        }
+        out
+    }
+
+    fn towards(&self, other: &Rigid, part: f64) -> Rigid {
+        let (p, q) = (self.rotation, other.rotation);
+        let dot: f64 = p.iter().zip(q).map(|(p, q)| p * q).sum();
+        let far = if dot < 0.0 { -part } else { part };
+        let (a, b) = (self.translation, other.translation);
+        Rigid {
+            rotation: Rigid::unit([0, 1, 2, 3].map(|i| p[i] * (1.0 - part) + q[i] * far)),
+            translation: [0, 1, 2].map(|i| a[i] + (b[i] - a[i]) * part),
+        }
+    }
+}
+
+fn multiply([ax, ay, az, aw]: [f64; 4], [bx, by, bz, bw]: [f64; 4]) -> [f64; 4] {
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+impl Extract {
+    fn of(self, transform: &Transform) -> Rigid {
+        let rigid = Rigid {
+            rotation: Rigid::unit(transform.rotation.map(f64::from)),
+            translation: transform.translation.map(f64::from),
+        };
+        let Extract::Planar { up } = self else {
+            return rigid;
+        };
+        let up = up.map(f64::from);
+        let along = |v: [f64; 3]| v[0] * up[0] + v[1] * up[1] + v[2] * up[2];
+        let [x, y, z, w] = rigid.rotation;
+        let (height, twist) = (along(rigid.translation), along([x, y, z]));
+        Rigid {
+            // The part of the rotation that is about the axis.
+            rotation: Rigid::unit([up[0] * twist, up[1] * twist, up[2] * twist, w]),
+            translation: [0, 1, 2].map(|i| rigid.translation[i] - up[i] * height),
+        }
+    }
+
+    /// What stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is the character's part of it. Put it in the joint's place in the pose.
+    pub fn in_place(self, joint: &Transform) -> Transform {
+        let whole = Extract::All.of(joint);
+        let rest = self.of(joint).inverse().then(&whole);
+        Transform {
+            scale: joint.scale,
+            ..narrow(&rest)
+        }
+    }
+}
+
+fn narrow(rigid: &Rigid) -> Transform {
+    Transform {
+        rotation: rigid.rotation.map(|v| v as f32),
+        translation: rigid.translation.map(|v| v as f32),
+        ..Transform::IDENTITY
+    }
+}
+
+/// The motion from `from` to `to`, seconds after the first sample, of which `to` may be the smaller. `at` gives the joint's transform at a time.
+fn delta(
+    (samples, fps): (usize, f64),
+    (from, to): (f64, f64),
+    repeats: Repeats,
+    extract: Extract,
+    mut at: impl FnMut(f64) -> Result<Transform, Error>,
+) -> Result<Transform, Error> {
+    let mut rigid = |sample: f64| Ok::<_, Error>(extract.of(&at(sample / fps)?));
+    let last = (samples.max(1) - 1) as f64;
+    // In samples.
+    let clean = |seconds: f64| match seconds * fps {
+        at if at.is_finite() => at,
+        _ => 0.0,
+    };
+    let (from, to) = (clean(from), clean(to));
+    if repeats == Repeats::Clamp {
+        let start = rigid(from.clamp(0.0, last))?;
+        let end = rigid(to.clamp(0.0, last))?;
+        return Ok(narrow(&start.inverse().then(&end)));
+    }
+    if samples < 2 {
+        return Ok(Transform::IDENTITY);
+    }
+    let count = last + 1.0;
+    let split = |at: f64| {
+        let turn = (at / count).floor();
+        (turn, (at - turn * count).clamp(0.0, count))
+    };
+    let ((turn_from, from), (turn_to, to)) = (split(from), split(to));
+    let turns = turn_to - turn_from;
+    let end = if turns != 0.0 || from > last || to > last {
+        let (before, after) = (rigid(last - 1.0)?, rigid(last)?);
+        Some((after, after.then(&before.inverse().then(&after))))
+    } else {
+        None
+    };
+    let mut within = |at: f64| match &end {
+        Some((after, end)) if at > last => Ok(after.towards(end, at - last)),
+        _ => rigid(at),
+    };
+    let (start, arrival) = (within(from)?, within(to)?);
+    let Some((_, end)) = end.filter(|_| turns != 0.0) else {
+        return Ok(narrow(&start.inverse().then(&arrival)));
+    };
+    let first = rigid(0.0)?;
+    let back = first.inverse();
+    let turns = turns.clamp(-1e15, 1e15) as i64;
+    let all = back.then(&end).power(turns);
+    let delta = start.inverse().then(&first).then(&all);
+    Ok(narrow(&delta.then(&back).then(&arrival)))
+}
+
+impl Clip {
+    /// How joint `joint` moves from `from` to `to`, seconds after the first sample; `to` may be the smaller, and with [`Repeats::Wrap`] any number of
+    /// loops away. Scale is 1. Deltas of consecutive steps multiply up to that of all of them. Allocates nothing.
+    pub fn root_motion(
+        &self,
+        cursor: &mut ClipCursor,
+        joint: usize,
+        (from, to): (f64, f64),
+        repeats: Repeats,
+        extract: Extract,
+    ) -> Result<Transform, Error> {
+        let clip = (self.samples(), self.fps());
+        delta(clip, (from, to), repeats, extract, |seconds| {
+            self.joint(cursor, joint, &Query::at(seconds))
+        })
+    }
+}
+
+impl ResidentClip {
+    /// How joint `joint` moves from `from` to `to`; see [`Clip::root_motion`]. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # fn tick(walk: &meshreel::clip::ResidentClip, from: f64, to: f64) -> Result<(), meshreel::Error> {
+    /// use meshreel::clip::{Extract, Repeats};
+    ///
+    /// let ground = Extract::Planar { up: [0.0, 1.0, 0.0] };
+    /// let step = walk.root_motion(0, (from, to), Repeats::Wrap, ground)?;
+    /// // character = character · step
+    /// # let _ = step;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn root_motion(
+        &self,
+        joint: usize,
+        (from, to): (f64, f64),
+        repeats: Repeats,
+        extract: Extract,
+    ) -> Result<Transform, Error> {
+        let clip = (self.samples(), self.fps());
+        delta(clip, (from, to), repeats, extract, |seconds| {
+            self.joint(joint, seconds, Repeats::Clamp, Rounding::None)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SAMPLES: usize = 9;
+    const FPS: f64 = 4.0;
+
+    /// A root that walks along a bow, up and down, and tilts.
+    fn root(seconds: f64) -> Result<Transform, Error> {
+        let at = |i: usize| {
+            let i = i as f32;
+            let (yaw, tilt) = (0.15 * i, 0.05 * (i * 1.3).sin());
+            let ([s, c], [t, d]) = (
+                [(yaw / 2.0).sin(), (yaw / 2.0).cos()],
+                [(tilt / 2.0).sin(), (tilt / 2.0).cos()],
+            );
+            Transform {
+                rotation: [c * t, s * d, -s * t, c * d],
+                translation: [i.sin(), 1.0 + 0.1 * (i * 2.0).cos(), 0.7 * i],
+                scale: [1.0; 3],
+            }
+        };
+        let sample = (seconds * FPS).clamp(0.0, (SAMPLES - 1) as f64);
+        let left = (sample as usize).min(SAMPLES - 2);
+        Ok(super::super::blend::between(
+            &at(left),
+            &at(left + 1),
+            (sample - left as f64) as f32,
+        ))
+    }
+
+    fn motion(from: f64, to: f64, repeats: Repeats, extract: Extract) -> Rigid {
+        let delta = delta((SAMPLES, FPS), (from, to), repeats, extract, root).unwrap();
+        Extract::All.of(&delta)
+    }
+
+    fn apart(a: &Rigid, b: &Rigid) -> f64 {
+        let d = a.inverse().then(b);
+        let far = d.translation.iter().map(|v| v.abs()).fold(0.0, f64::max);
+        far.max(d.rotation[..3].iter().map(|v| v.abs()).fold(0.0, f64::max))
+    }
+
+    const PLANAR: Extract = Extract::Planar {
+        up: [0.0, 1.0, 0.0],
+    };
+
+    proptest! {
+        #[test]
+        fn steps_multiply_up_to_the_whole(from in -20.0f64..20.0, steps in prop::collection::vec(-1.5f64..3.0, 1..30)) {
+            for repeats in [Repeats::Clamp, Repeats::Wrap] {
+                for extract in [Extract::All, PLANAR] {
+                    let (mut at, mut sum) = (from, Rigid::IDENTITY);
+                    for step in &steps {
+                        sum = sum.then(&motion(at, at + step, repeats, extract));
+                        at += step;
+                    }
+                    let whole = motion(from, at, repeats, extract);
+                    prop_assert!(apart(&sum, &whole) < 2e-3, "{}", apart(&sum, &whole));
+                    let back = motion(at, from, repeats, extract);
+                    prop_assert!(apart(&whole.then(&back), &Rigid::IDENTITY) < 1e-3);
+                }
+            }
+        }
+
+        #[test]
+        fn within_the_clip_it_is_the_difference(from in 0.0f64..2.0, to in 0.0f64..2.0) {
+            let direct = Extract::All.of(&root(from).unwrap()).inverse().then(&Extract::All.of(&root(to).unwrap()));
+            for repeats in [Repeats::Clamp, Repeats::Wrap] {
+                prop_assert!(apart(&motion(from, to, repeats, Extract::All), &direct) < 1e-5);
+            }
+        }
+
+        #[test]
+        fn planar_motion_stays_on_the_ground(from in -9.0f64..9.0, to in -9.0f64..9.0, seconds in 0.0f64..2.0) {
+            let m = motion(from, to, Repeats::Wrap, PLANAR);
+            prop_assert!(m.translation[1].abs() < 1e-5 && m.rotation[0].abs() < 1e-6 && m.rotation[2].abs() < 1e-6);
+            // Both parts make the joint.
+            let joint = root(seconds).unwrap();
+            let both = PLANAR.of(&joint).then(&Extract::All.of(&PLANAR.in_place(&joint)));
+            prop_assert!(apart(&both, &Extract::All.of(&joint)) < 1e-5);
+        }
+    }
+
+    #[test]
+    fn loops_add_up_and_nonsense_does_nothing() {
+        let period = SAMPLES as f64 / FPS;
+        let one = motion(0.3, 0.3 + period, Repeats::Wrap, Extract::All);
+        let many = motion(0.3, 0.3 + 1000.0 * period, Repeats::Wrap, Extract::All);
+        assert!(apart(&one.power(1000), &many) < 0.05);
+        for (from, to) in [(f64::NAN, f64::INFINITY), (f64::NEG_INFINITY, f64::NAN)] {
+            for repeats in [Repeats::Clamp, Repeats::Wrap] {
+                let m = motion(from, to, repeats, Extract::All);
+                assert!(apart(&m, &Rigid::IDENTITY) < 1e-6);
+            }
+        }
+        let far = motion(0.0, 1e300, Repeats::Wrap, Extract::All);
+        assert!(far.rotation.iter().all(|v| v.is_finite()));
+        let still = delta((1, FPS), (0.0, 5.0), Repeats::Wrap, Extract::All, root).unwrap();
+        assert_eq!(still, Transform::IDENTITY);
+    }
+}

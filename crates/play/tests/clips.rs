@@ -1,0 +1,376 @@
+//! Clips at run time: every way to ask for a pose gives the same numbers, at any time.
+
+mod common;
+
+use common::clips::{FPS, extras, file, resident};
+use common::open;
+use meshreel::Transform;
+use meshreel::clip::{
+    Clip, ClipCursor, Extract, Mask, Planes, Query, Repeats, ResidentClip, Rounding, Soa, blend,
+    importance,
+};
+use proptest::prelude::*;
+
+const ODD: Transform = Transform {
+    rotation: [9.0; 4],
+    translation: [9.0; 3],
+    scale: [9.0; 3],
+};
+
+fn clip(joints: usize, samples: usize) -> Clip {
+    let reel = open(file(joints, samples, Some(&extras(samples))).write()).unwrap();
+    reel.clips().unwrap().remove(0)
+}
+
+/// A clip in both forms.
+enum Both {
+    Stored(Clip, std::cell::RefCell<ClipCursor>),
+    Resident(ResidentClip),
+}
+
+impl Both {
+    fn of(joints: usize, samples: usize) -> [Both; 2] {
+        let clip = clip(joints, samples);
+        let cursor = ClipCursor::new(&clip).into();
+        [
+            Both::Stored(clip, cursor),
+            Both::Resident(resident(joints, samples)),
+        ]
+    }
+
+    fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
+        match self {
+            Both::Stored(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
+            Both::Resident(clip) => clip.pose(query, pose),
+        }
+        .unwrap();
+    }
+
+    fn joints(&self) -> usize {
+        match self {
+            Both::Stored(clip, _) => clip.joints(),
+            Both::Resident(clip) => clip.joints(),
+        }
+    }
+
+    fn pose(&self, query: &Query<'_>) -> Vec<Transform> {
+        let mut pose = vec![ODD; self.joints()];
+        self.fill(query, &mut pose[..]);
+        pose
+    }
+
+    fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
+        match self {
+            Both::Stored(clip, cursor) => {
+                let found = clip.joint(&mut cursor.borrow_mut(), joint, query);
+                found.map(|joint| joint.local)
+            }
+            Both::Resident(clip) => clip.joint(joint, query.seconds, query.repeats, query.rounding),
+        }
+        .unwrap()
+    }
+
+    fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
+        match self {
+            Both::Stored(clip, cursor) => {
+                clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, Extract::All)
+            }
+            Both::Resident(clip) => clip.root_motion(0, times, repeats, Extract::All),
+        }
+        .unwrap()
+    }
+}
+
+fn bits(pose: &[Transform]) -> Vec<u32> {
+    let numbers = pose
+        .iter()
+        .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale));
+    numbers.map(f32::to_bits).collect()
+}
+
+fn near(a: &[Transform], b: &[Transform], far: f32) -> bool {
+    let numbers = |pose: &[Transform]| {
+        bits(pose)
+            .into_iter()
+            .map(f32::from_bits)
+            .collect::<Vec<_>>()
+    };
+    numbers(a)
+        .iter()
+        .zip(numbers(b))
+        .all(|(a, b)| (a - b).abs() < far)
+}
+
+const ROUNDINGS: [Rounding; 4] = [
+    Rounding::None,
+    Rounding::Floor,
+    Rounding::Ceil,
+    Rounding::Nearest,
+];
+
+fn time() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -3.0f64..5.0,
+        (-80i32..120).prop_map(|i| f64::from(i) / FPS),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        Just(1e300),
+        Just(-0.0),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn planes_and_lanes_hold_the_pose_to_the_bit(seconds in time(), wraps in any::<bool>(), round in 0usize..4, joints in 1usize..30) {
+        for clip in Both::of(joints, 37) {
+            let mut query = Query::at(seconds).rounded(ROUNDINGS[round]);
+            if wraps {
+                query = query.wrapped();
+            }
+            let want = clip.pose(&query);
+            let mut all = vec![0.0f32; 10 * joints];
+            let mut parts = all.chunks_mut(joints);
+            let mut next = || parts.next().unwrap();
+            let mut planes = Planes {
+                rotation: [next(), next(), next(), next()],
+                translation: [next(), next(), next()],
+                scale: [next(), next(), next()],
+            };
+            clip.fill(&query, &mut planes);
+            let at = |plane: usize, j: usize| all[plane * joints + j];
+            let got: Vec<Transform> = (0..joints).map(|j| Transform {
+                rotation: [at(0, j), at(1, j), at(2, j), at(3, j)],
+                translation: [at(4, j), at(5, j), at(6, j)],
+                scale: [at(7, j), at(8, j), at(9, j)],
+            }).collect();
+            prop_assert_eq!(bits(&got), bits(&want));
+            let mut four = vec![Soa::<4>::IDENTITY; Soa::<4>::items(joints)];
+            let mut eight = vec![Soa::<8>::IDENTITY; Soa::<8>::items(joints)];
+            clip.fill(&query, &mut four[..]);
+            clip.fill(&query, &mut eight[..]);
+            let got: Vec<Transform> = (0..joints).map(|j| four[j / 4].lane(j % 4)).collect();
+            prop_assert_eq!(bits(&got), bits(&want));
+            let got: Vec<Transform> = (0..joints).map(|j| eight[j / 8].lane(j % 8)).collect();
+            prop_assert_eq!(bits(&got), bits(&want));
+            for (j, want) in want.iter().enumerate() {
+                prop_assert_eq!(bits(&[clip.joint(j, &query)]), bits(&[*want]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mask_gives_its_joints_and_leaves_the_others(seconds in time(), wanted in prop::collection::vec(any::<bool>(), 23)) {
+        let mask = Mask::of(23, (0..23).filter(|j| wanted[*j]));
+        for clip in Both::of(23, 40) {
+            let query = Query::at(seconds).wrapped();
+            let mut want = clip.pose(&query);
+            for (j, want) in want.iter_mut().enumerate() {
+                if !mask.has(j) {
+                    *want = ODD;
+                }
+            }
+            prop_assert_eq!(bits(&clip.pose(&query.only(&mask))), bits(&want));
+        }
+    }
+
+    #[test]
+    fn each_joint_is_rounded_by_itself(seconds in time(), wraps in any::<bool>(), each in prop::collection::vec(0usize..4, 0..20)) {
+        let each: Vec<Rounding> = each.into_iter().map(|i| ROUNDINGS[i]).collect();
+        for clip in Both::of(17, 35) {
+            let mut query = Query::at(seconds).rounded(Rounding::Floor);
+            if wraps {
+                query = query.wrapped();
+            }
+            let got = clip.pose(&query.rounded_each(&each));
+            for (j, got) in got.iter().enumerate() {
+                let rounding = each.get(j).copied().unwrap_or(Rounding::Floor);
+                let want = clip.pose(&query.rounded(rounding))[j];
+                prop_assert_eq!(bits(&[*got]), bits(&[want]), "{} {:?}", j, rounding);
+            }
+        }
+    }
+
+    #[test]
+    fn roundings_are_samples(sample in 0usize..40, part in 0.01f64..0.99) {
+        for clip in Both::of(11, 41) {
+            let at = |sample: usize| clip.pose(&Query::at(sample as f64 / FPS));
+            let query = Query::at((sample as f64 + part) / FPS);
+            prop_assert_eq!(clip.pose(&query.rounded(Rounding::Floor)), at(sample));
+            prop_assert_eq!(clip.pose(&query.rounded(Rounding::Ceil)), at(sample + 1));
+            if (part - 0.5).abs() > 1e-6 {
+                let nearest = if part < 0.5 { sample } else { sample + 1 };
+                prop_assert_eq!(clip.pose(&query.rounded(Rounding::Nearest)), at(nearest));
+            }
+        }
+    }
+
+    #[test]
+    fn clips_wrap_and_clamp_at_any_time(seconds in 0.0f64..1.5, turns in -50i32..50, samples in prop_oneof![Just(1usize), Just(2), Just(16), Just(17), Just(45)]) {
+        for clip in Both::of(9, samples) {
+            let period = samples as f64 / FPS;
+            let inside = seconds % period;
+            let once = clip.pose(&Query::at(inside).wrapped());
+            let again = clip.pose(&Query::at(inside + f64::from(turns) * period).wrapped());
+            // Times are not exact, and a turn of the residuals here is large.
+            prop_assert!(near(&once, &again, 0.1), "{} {}", inside, turns);
+            let last = (samples - 1) as f64 / FPS;
+            prop_assert_eq!(clip.pose(&Query::at(-seconds - 1e-9)), clip.pose(&Query::at(0.0)));
+            prop_assert_eq!(clip.pose(&Query::at(last + seconds)), clip.pose(&Query::at(last)));
+            let nonsense = clip.pose(&Query::at(f64::NAN).wrapped());
+            prop_assert_eq!(nonsense, clip.pose(&Query::at(0.0)));
+        }
+    }
+
+    #[test]
+    fn root_motion_of_steps_is_that_of_the_whole(steps in prop::collection::vec(-0.3f64..0.9, 1..12), from in -2.0f64..2.0) {
+        for clip in Both::of(5, 33) {
+            for repeats in [Repeats::Clamp, Repeats::Wrap] {
+                let mut at = from;
+                let mut chain = Vec::new();
+                for step in &steps {
+                    chain.push(clip.root_motion((at, at + step), repeats));
+                    at += step;
+                }
+                // A chain of joints multiplies up.
+                let parents: Vec<u32> = (0..chain.len() as u32).map(|j| j.wrapping_sub(1)).collect();
+                let mut all = vec![[[0.0; 4]; 3]; chain.len()];
+                meshreel::clip::object_space(&parents, &chain, &mut all);
+                let mut whole = [[[0.0; 4]; 3]];
+                meshreel::clip::object_space(&[u32::MAX], &[clip.root_motion((from, at), repeats)], &mut whole);
+                let size = whole[0].iter().flatten().fold(1.0f32, |m, v| m.max(v.abs()));
+                for (a, b) in all[chain.len() - 1].iter().flatten().zip(whole[0].iter().flatten()) {
+                    prop_assert!((a - b).abs() < 2e-3 * size, "{} {}", a, b);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn within_a_segment_or_across_it_is_between_its_samples() {
+    for clip in Both::of(12, 40) {
+        for sample in 0..39 {
+            let at = |part: f64| clip.pose(&Query::at((sample as f64 + part) / FPS));
+            let (a, b, middle) = (at(0.0), at(1.0), at(0.5));
+            let mut want = a.clone();
+            blend(&a, &b, 0.5, &mut want);
+            for (j, (middle, want)) in middle.iter().zip(&want).enumerate() {
+                let dot: f32 = middle
+                    .rotation
+                    .iter()
+                    .zip(want.rotation)
+                    .map(|(a, b)| a * b)
+                    .sum();
+                assert!(dot.abs() > 0.99, "sample {sample}, joint {j}: {dot}");
+                let n: f32 = middle.rotation.iter().map(|v| v * v).sum();
+                assert!((n - 1.0).abs() < 1e-4, "sample {sample}, joint {j}: {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn importance_is_an_order_of_parents_before_children() {
+    let clip = resident(31, 2);
+    let order = importance(clip.skeleton());
+    let mut place = [0; 31];
+    for (at, j) in order.iter().enumerate() {
+        place[*j as usize] = at;
+    }
+    for (j, parent) in clip.skeleton().parents.iter().enumerate() {
+        assert!(*parent == u32::MAX || place[*parent as usize] < place[j]);
+    }
+    for count in 0..=31 {
+        let mask = Mask::first(&order, count);
+        assert_eq!(mask.count(), count);
+        assert_eq!(mask.clone().with_parents(&clip.skeleton().parents), mask);
+    }
+}
+
+#[test]
+fn wrong_usage_is_said() {
+    for clip in Both::of(8, 5) {
+        let mut small = [ODD; 7];
+        let query = Query::at(0.0);
+        let answer = match &clip {
+            Both::Stored(clip, cursor) => {
+                assert!(clip.joint(&mut cursor.borrow_mut(), 8, &query).is_err());
+                assert!(clip.scalar(2, &query).is_err());
+                clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
+            }
+            Both::Resident(clip) => {
+                assert!(clip.joint(8, 0.0, Repeats::Clamp, Rounding::None).is_err());
+                clip.pose(&query, &mut small[..])
+            }
+        };
+        assert!(matches!(answer, Err(meshreel::Error::Misuse { .. })));
+        assert_eq!(small, [ODD; 7]);
+    }
+}
+
+#[test]
+fn e11_scalars_and_events_ride_along() {
+    let clip = clip(3, 40);
+    let want = extras(40);
+    assert_eq!(clip.scalar_tracks(), want.tracks);
+    for i in 0..39 {
+        let query = Query::at((f64::from(i) + 0.5) / FPS);
+        let [a, b] = [0, 1].map(|n| want.tracks[0].at(i as usize + n)[0]);
+        let got = clip.scalar(0, &query).unwrap()[0];
+        assert!((got - (a + b) / 2.0).abs() < 1e-4);
+        assert_eq!(
+            clip.scalar(0, &query.rounded(Rounding::Floor)).unwrap()[0],
+            a
+        );
+        assert_eq!(
+            clip.scalar(0, &query.rounded(Rounding::Ceil)).unwrap()[0],
+            b
+        );
+    }
+    let mut all = [[9.0; 4]; 3];
+    clip.scalars(&Query::at(0.0), &mut all);
+    assert_eq!(all, [[-1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 2.0, 0.0], [9.0; 4]]);
+    // Forty intervals to a loop.
+    let period = 40.0 / FPS;
+    let names = |from: f64, to: f64| -> Vec<String> {
+        let events = clip.events(from, to, Repeats::Wrap);
+        events.map(|e| e.marker.name.clone()).collect()
+    };
+    assert_eq!(names(0.05, 0.2), ["left"]);
+    assert_eq!(
+        names(0.2, period + 0.1 + 1e-9),
+        ["right", "right", "start", "left"]
+    );
+    assert_eq!(names(0.3, 0.05), ["right", "right", "left"]);
+    assert_eq!(clip.events(0.2, 100.0, Repeats::Clamp).count(), 2);
+    let mut count = 0;
+    let mut at = -0.5;
+    while at < 10.0 * period {
+        count += clip.events(at, at + 1.0 / 144.0, Repeats::Wrap).count();
+        at += 1.0 / 144.0;
+    }
+    assert_eq!(count, clip.events(-0.5, at, Repeats::Wrap).count());
+}
+
+#[test]
+fn scalars_of_another_clip_are_refused() {
+    type Change = fn(&mut meshreel_codec::clip::extras::Extras);
+    let changes: [Change; 2] = [|e| e.clip = 1, |e| *e = extras(39)];
+    for change in changes {
+        let mut other = extras(40);
+        change(&mut other);
+        let reel = open(file(3, 40, Some(&other)).write()).unwrap();
+        assert!(reel.clips().is_err());
+    }
+    let mut twice = file(3, 40, Some(&extras(40)));
+    twice.chunks.push(twice.chunks[2].clone());
+    assert!(open(twice.write()).unwrap().clips().is_err());
+    assert!(
+        open(file(3, 40, None).write()).unwrap().clips().unwrap()[0]
+            .markers()
+            .is_empty()
+    );
+}

@@ -1,0 +1,202 @@
+//! Clips of every kind of sub-track, made straight through `codec`: any residuals decode.
+
+use super::Parts;
+use meshreel::clip::{ClipRecord, ResidentClip, SkeletonRecord};
+use meshreel::record::Description;
+use meshreel::{Transform, kind};
+use meshreel_codec::block::Format;
+use meshreel_codec::clip::extras::{self, Component, Extras, Marker, ScalarTrack};
+use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
+use meshreel_codec::clip::resident::{self, Origin, SEGMENT, Segment};
+use meshreel_codec::clip::stored::{self, Kind, Plan, Residuals};
+use meshreel_codec::clip::{Axis, Header, Rotation, SmallestThree, Source, Vector};
+use std::sync::Arc;
+
+/// Samples per second.
+pub const FPS: f64 = 30.0;
+
+fn skeleton(joints: usize) -> SkeletonRecord {
+    let rest = |j: usize| Transform {
+        translation: [0.5, 10.0, j as f32 * 0.25],
+        ..Transform::IDENTITY
+    };
+    SkeletonRecord {
+        name: "chain".into(),
+        names: (0..joints).map(|j| format!("j{j}")).collect(),
+        parents: (0..joints as u32)
+            .map(|j| j.checked_sub(1 + j % 2).unwrap_or(u32::MAX))
+            .collect(),
+        rest: (0..joints).map(rest).collect(),
+        shell: vec![3.0; joints],
+        ends: vec![Vec::new(); joints],
+        ..SkeletonRecord::default()
+    }
+}
+
+/// Every kind of sub-track in turn.
+fn plan(skeleton: &SkeletonRecord, samples: usize) -> Plan {
+    let joints = skeleton.parents.len();
+    let rest = SmallestThree::new([0.1, 0.7, 0.1, 0.7]);
+    let (axis, second) = (Axis::new([0.6, 0.0, 0.8]), Axis::new([0.0, 1.0, 0.0]));
+    let rotation = |j: usize| match j % 5 {
+        0 | 4 => Rotation::Free,
+        1 => Rotation::Hinge { rest, axis },
+        2 => Rotation::TwoAxes {
+            rest,
+            first: axis,
+            second,
+        },
+        _ => Rotation::Default,
+    };
+    let vector = |moves: bool| {
+        if moves {
+            Vector::Animated
+        } else {
+            Vector::Default
+        }
+    };
+    let mut header = Header {
+        samples: samples as u32,
+        fps: FPS,
+        start: 0.0,
+        base: 0.05,
+        spread: 5,
+        log: 4,
+        fine: Vec::new(),
+        rotations: (0..joints).map(rotation).collect(),
+        translations: (0..joints).map(|j| vector(j % 7 == 0)).collect(),
+        scales: (0..joints).map(|j| vector(j % 9 == 4)).collect(),
+        sources: Vec::new(),
+        starts: Vec::new(),
+    };
+    let components = header.components();
+    header.sources = vec![[Source::default(); 2]; components];
+    header.starts = vec![0; components];
+    Plan::new(&skeleton.skeleton(), header).unwrap()
+}
+
+struct Random(u64);
+
+impl Random {
+    /// Within ±`most`.
+    fn next(&mut self, most: i32) -> i32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i32 % (most + 1) * if self.0 >> 32 & 1 == 0 { 1 } else { -1 }
+    }
+}
+
+/// The resident form.
+pub fn resident(joints: usize, samples: usize) -> ResidentClip {
+    let skeleton = skeleton(joints);
+    let plan = plan(&skeleton, samples);
+    let mut random = Random(joints as u64);
+    let mut segments = Vec::new();
+    for first in (0..samples).step_by(SEGMENT) {
+        let count = (samples - first).min(SEGMENT);
+        let origin = |kind: Kind, random: &mut Random| match kind {
+            Kind::Free => {
+                let q = [0, 1, 2, 3].map(|_| f64::from(random.next(100)) + 0.5);
+                let n = q.iter().map(|v| v * v).sum::<f64>().sqrt();
+                Origin::rotation(q.map(|v| v / n))
+            }
+            Kind::Hinge | Kind::TwoAxes => {
+                Origin::Angles([random.next(i32::MAX - 1), random.next(1 << 28)])
+            }
+            Kind::Translation => Origin::Vector([0, 1, 2].map(|_| random.next(1000) as f32 * 0.1)),
+            Kind::Scale => Origin::Vector([1.0, 1.5, 0.5]),
+        };
+        segments.push(Segment {
+            factor: 100 + (first % 97) as u8,
+            origins: plan
+                .groups
+                .iter()
+                .map(|g| origin(g.kind, &mut random))
+                .collect(),
+            k: (0..count * plan.components)
+                .map(|i| random.next(3 + (i % 60) as i32))
+                .collect(),
+        });
+    }
+    let bytes = resident::encode(&plan, &segments).unwrap();
+    ResidentClip::open(&Arc::new(skeleton), &bytes).unwrap()
+}
+
+/// What rides along in [`file`].
+pub fn extras(samples: usize) -> Extras {
+    let marker = |(name, time): (&str, f64)| Marker {
+        name: name.into(),
+        time,
+    };
+    Extras {
+        clip: 0,
+        samples: samples as u32,
+        tracks: vec![
+            ScalarTrack {
+                name: "blink".into(),
+                components: vec![Component::Animated {
+                    low: -1.0,
+                    step: 0.25,
+                    k: (0..samples as i32).map(|i| i * i % 23).collect(),
+                }],
+            },
+            ScalarTrack {
+                name: "colour".into(),
+                components: vec![
+                    Component::Constant(0.5),
+                    Component::Zero,
+                    Component::Constant(2.0),
+                    Component::Zero,
+                ],
+            },
+        ],
+        markers: [
+            ("start", 0.0),
+            ("left", 0.1),
+            ("right", 0.25),
+            ("right", 0.25),
+        ]
+        .map(marker)
+        .to_vec(),
+    }
+}
+
+/// A file of one clip in the stored form.
+pub fn file(joints: usize, samples: usize, extras: Option<&Extras>) -> Parts {
+    let skeleton = skeleton(joints);
+    let plan = plan(&skeleton, samples);
+    let mut random = Random(7 + joints as u64);
+    let mut residuals = |most: i32| Residuals {
+        shift: 0,
+        k: (0..plan.components).map(|_| random.next(most)).collect(),
+    };
+    let keys: Vec<Residuals> = (0..plan.keys()).map(|_| residuals(30)).collect();
+    let segments: Vec<Vec<Residuals>> = (0..plan.segments())
+        .map(|s| plan.steps_of(s).map(|_| residuals(2)).collect())
+        .collect();
+    let (mut stored, mut clip, mut bones) = (Vec::new(), Vec::new(), Vec::new());
+    stored::encode(&plan, &keys, &segments, &mut stored);
+    let record = ClipRecord {
+        name: "test".into(),
+        skeleton: 0,
+        asked: 0.05,
+        tolerance: 0.05,
+        ..ClipRecord::default()
+    };
+    encode_clip(&record, &stored, &mut clip);
+    encode_skeleton(&skeleton, &mut bones);
+    let mut chunks = vec![(kind::SKELETON, bones), (kind::CLIP, clip)];
+    if let Some(extras) = extras {
+        let mut bytes = Vec::new();
+        extras::encode(extras, &mut bytes);
+        chunks.push((kind::EXTRAS, bytes));
+    }
+    Parts {
+        description: Description::default(),
+        chunks,
+        frames: Vec::new(),
+        format: Format::Zstd,
+    }
+}
