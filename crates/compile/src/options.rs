@@ -499,7 +499,7 @@ impl ClipChoice {
             }
             let sane = match layer.strip {
                 Strip::None => true,
-                Strip::Error(e) => e >= 0.0 && e < 1e15,
+                Strip::Error(e) => (0.0..1e15).contains(&e),
                 Strip::Share(s) => (0.0..=1.0).contains(&s),
             };
             if !sane {

@@ -77,6 +77,11 @@ impl Levels {
         with_levels!(self, v => v.len())
     }
 
+    /// True without numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// None yet, in words of `word` bytes.
     pub fn new(word: u8) -> Levels {
         match word {

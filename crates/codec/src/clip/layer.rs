@@ -3,11 +3,11 @@
 //! ```text
 //! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
 //!           list of pieces · per joint a byte: layer in bits 0–3, bit 7: stepped
-//! piece     layer u8 · tier u8 · varints: number of its chunk among those of pieces, offset there, size, segments; by layer, tier and segment. All tiers but the
+//! piece     layer u8 · tier u8 · varints: number of its chunk among those of kind 10, offset there, size, segments; by layer, tier and segment. All tiers but the
 //!           base's first are pieces. It is a tier's part of so many segments: their sizes, segments; before it, in a layer's very first, its keys
 //! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
 //!           one before (the first: to sample 0)
-//! header    of the layer's stored form, as in `side`; of the first layer empty, since it stands before its samples
+//! header    of the layer's stored form, as in side information; of the first layer empty, since it stands before its samples
 //! ```
 //!
 //! A layer is a clip in which the joints of all others stand in the rest pose. Steps of a joint follow from its layer alone (`step`), sources lie in its layer,

@@ -217,7 +217,8 @@ impl<'a> NodeCoder<'a> {
                     .fold(0.0f64, |most, side| most.max(side.abs()));
                 let reach = if reach.is_finite() { reach } else { 0.0 };
                 let [t, r, s] = far[m];
-                let moves = [t, r * reach, s * reach].map(|by| !(by <= STILL * limits[m]));
+                let still = STILL * limits[m];
+                let moves = [t, r * reach, s * reach].map(|by| by > still || by.is_nan());
                 let [t, r, s] = moves;
                 let [origin, pivot] = uneven[m];
                 Setup {

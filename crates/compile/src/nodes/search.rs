@@ -131,7 +131,7 @@ pub fn search(goal: &Goal<'_>, room: &mut Room) -> Found {
             if goal.hidden || error <= 1.0 && right {
                 return found;
             }
-            if !(error > 1.0) {
+            if error <= 1.0 || error.is_nan() {
                 break;
             }
             limit *= 0.97 / error.max(1.0);
@@ -313,7 +313,7 @@ fn choose(
         let best = (0..n)
             .map(|c| (room.after(c, f64::from(side(c, &k))), c))
             .fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
-        if !(best.0 < now) {
+        if best.0 >= now || now.is_nan() {
             break;
         }
         let by = side(best.1, &k);
@@ -321,7 +321,7 @@ fn choose(
         room.shift(best.1, f64::from(by));
         now = best.0;
     }
-    if !(now <= limit) && !goal.hidden {
+    if (now > limit || now.is_nan()) && !goal.hidden {
         return None;
     }
     // Tables as they are for these: what is coded later sees a little less.

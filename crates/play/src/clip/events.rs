@@ -82,7 +82,10 @@ impl<'a> Iterator for Events<'a> {
     fn next(&mut self) -> Option<Passed<'a>> {
         let back = self.to < self.from;
         let count = self.markers.len();
-        while count > 0 {
+        if count == 0 {
+            return None;
+        }
+        loop {
             if self.looked == count {
                 let next = if back {
                     self.turn - 1.0
@@ -116,7 +119,6 @@ impl<'a> Iterator for Events<'a> {
                 });
             }
         }
-        None
     }
 }
 

@@ -172,8 +172,7 @@ impl LayerSet {
 
     /// Where `seconds` falls.
     pub fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
-        let (left, right, part) =
-            locate(self.samples(), self.fps, seconds, repeats);
+        let (left, right, part) = locate(self.samples(), self.fps, seconds, repeats);
         Spot { left, right, part }
     }
 

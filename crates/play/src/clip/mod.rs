@@ -147,8 +147,15 @@ impl Reel {
                 let packed = self.chunks()[chunk as usize].size as usize;
                 let extras = riding.iter().position(|e| e.clip == i);
                 let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
-                Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
-                    .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
+                Clip::open(
+                    self.path(),
+                    &bytes,
+                    packed,
+                    &skeletons,
+                    layers.of(i),
+                    extras,
+                )
+                .map_err(|c| Error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect::<Result<_, _>>()?;
         if let Some(extras) = riding.first() {

@@ -77,8 +77,14 @@ impl<'a> Query<'a> {
     /// Every way in which some joint may be rounded, once.
     pub(super) fn all_roundings(&self) -> impl Iterator<Item = Rounding> + use<'a> {
         let (own, each) = (self.rounding, self.roundings);
-        let all = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
-        all.into_iter().filter(move |r| *r == own || each.contains(r))
+        let all = [
+            Rounding::None,
+            Rounding::Floor,
+            Rounding::Ceil,
+            Rounding::Nearest,
+        ];
+        all.into_iter()
+            .filter(move |r| *r == own || each.contains(r))
     }
 
     /// Samples around the time, and how far each joint is from the first to the second.

@@ -215,6 +215,7 @@ impl Clip {
         let clip = (self.samples(), self.fps());
         delta(clip, (from, to), repeats, extract, |seconds| {
             self.joint(cursor, joint, &Query::at(seconds))
+                .map(|j| j.local)
         })
     }
 }

@@ -9,7 +9,7 @@ use meshreel_codec::clip::extras::{self, Component, Extras, Marker, ScalarTrack}
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
 use meshreel_codec::clip::resident::{self, Origin, SEGMENT, Segment};
 use meshreel_codec::clip::stored::{self, Kind, Plan, Residuals};
-use meshreel_codec::clip::{Axis, Header, Rotation, SmallestThree, Source, Vector};
+use meshreel_codec::clip::{Axis, Header, Rotation, SmallestThree, Source, Split, Vector};
 use std::sync::Arc;
 
 /// Samples per second.
@@ -68,6 +68,7 @@ fn plan(skeleton: &SkeletonRecord, samples: usize) -> Plan {
         scales: (0..joints).map(|j| vector(j % 9 == 4)).collect(),
         sources: Vec::new(),
         starts: Vec::new(),
+        split: Split::default(),
     };
     let components = header.components();
     header.sources = vec![[Source::default(); 2]; components];
