@@ -24,14 +24,14 @@ fn clip(joints: usize, samples: usize) -> Clip {
 
 /// A clip in both forms.
 enum Both {
-    Stored(Clip, std::cell::RefCell<ClipCursor>),
+    Stored(Clip, Box<std::cell::RefCell<ClipCursor>>),
     Resident(ResidentClip),
 }
 
 impl Both {
     fn of(joints: usize, samples: usize) -> [Both; 2] {
         let clip = clip(joints, samples);
-        let cursor = ClipCursor::new(&clip).into();
+        let cursor = Box::new(ClipCursor::new(&clip).into());
         [
             Both::Stored(clip, cursor),
             Both::Resident(resident(joints, samples)),

@@ -370,10 +370,10 @@ fn riding(
                 .map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
             // A NaN is an error, too.
             let worst = errors.fold(0.0, |worst, e| if e <= worst { worst } else { e });
-            if !(worst <= report.scalar_error) {
+            if worst > report.scalar_error || worst.is_nan() {
                 report.scalar_error = worst;
             }
-            if !(worst <= allowed) {
+            if worst > allowed || worst.is_nan() {
                 broken.push(format!(
                     "scalar track {}: an error of {worst:e}, {allowed:e} allowed",
                     track.name

@@ -57,12 +57,15 @@ fn coder() -> Nodes {
 /// A frame as decoded.
 type Frame = (Vec<i32>, Vec<Transform>);
 
+/// Units and their bytes.
+type Units = Vec<(Unit, Vec<u8>)>;
+
 /// Codes all units of an animation; returns the bytes of each, and all frames.
 fn code(
     nodes: &Nodes,
     schedule: Schedule,
     choices: &dyn Fn(u32) -> Vec<Choice>,
-) -> (Vec<(Unit, Vec<u8>)>, BTreeMap<u32, Frame>) {
+) -> (Units, BTreeMap<u32, Frame>) {
     let (mut units, mut frames) = (Vec::new(), BTreeMap::<u32, Frame>::new());
     for unit in schedule.in_file() {
         // The states of a unit's own frames are made on the way.
