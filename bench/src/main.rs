@@ -9,6 +9,7 @@ mod curves;
 mod decode;
 mod machine;
 mod normals;
+mod parts;
 mod pictures;
 mod sequences;
 mod soft;
@@ -40,6 +41,8 @@ enum Command {
     Curves(curves::Arguments),
     /// Makes the default sets of tables of the soft codec.
     Tables(tables::Arguments),
+    /// Rigid parts of meshes, found from motion.
+    Parts(parts::Arguments),
     /// Draws the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -56,6 +59,7 @@ fn main() -> std::process::ExitCode {
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
+        Command::Parts(arguments) => parts::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),

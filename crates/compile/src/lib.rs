@@ -6,6 +6,7 @@ pub mod clip;
 pub mod encode;
 pub mod error;
 pub mod evaluate;
+pub mod extract;
 pub mod flatten;
 pub mod fluid;
 pub mod identical;

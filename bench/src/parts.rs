@@ -1,0 +1,139 @@
+//! `parts`: rigid parts found in meshes, beside their connected components.
+
+use anyhow::Context;
+use meshreel_compile::extract::{NONE, Request, Trajectories, find};
+use meshreel_scene::read::{ReadOptions, open};
+use meshreel_scene::{Mesh, Topology};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Inputs with meshes; NAME.obj is moved by NAME.pc2 beside it.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Largest distance from a part's transform, as a part of the diagonal of everything.
+    #[arg(long, default_value_t = 1e-5)]
+    tolerance: f64,
+    /// Do not look at triangles.
+    #[arg(long)]
+    motion_only: bool,
+    /// Only this many frames, from the first.
+    #[arg(long)]
+    frames: Option<usize>,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    println!(
+        "{:<40} {:>7} {:>6} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8}",
+        "mesh", "points", "frames", "pieces", "parts", "exact", "still", "left", "seconds"
+    );
+    for path in &arguments.paths {
+        let cache = path.with_extension("pc2");
+        let obj = path.extension().is_some_and(|e| e == "obj");
+        let options = ReadOptions {
+            points: (obj && cache.exists()).then_some(cache),
+            ..ReadOptions::default()
+        };
+        let (scene, _) = open(path, &options).with_context(|| path.display().to_string())?;
+        for mesh in scene
+            .meshes
+            .iter()
+            .filter(|m| m.topology == Topology::Homogeneous)
+        {
+            measure(mesh, arguments).with_context(|| mesh.path.clone())?;
+        }
+    }
+    Ok(true)
+}
+
+fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
+    let mut positions = Vec::new();
+    let mut sample = Vec::new();
+    let frames = arguments
+        .frames
+        .unwrap_or(usize::MAX)
+        .min(mesh.positions.len());
+    for i in 0..frames {
+        mesh.positions.read(i, &mut sample)?;
+        positions.extend_from_slice(&sample);
+    }
+    let points = sample.len();
+    let (mut counts, mut corners) = (Vec::new(), Vec::new());
+    mesh.face_counts.read(0, &mut counts)?;
+    mesh.face_indices.read(0, &mut corners)?;
+    let mut triangles = Vec::new();
+    let mut start = 0;
+    for count in counts {
+        let face = &corners[start..start + count as usize];
+        for k in 2..face.len() {
+            triangles.extend([face[0], face[k - 1], face[k]].map(|p| p as u32));
+        }
+        start += count as usize;
+    }
+    let all = Trajectories::new(points, positions);
+    let tolerance = arguments.tolerance * all.diagonal();
+    let request = Request {
+        tolerance,
+        groups: &[],
+        triangles: if arguments.motion_only {
+            &[]
+        } else {
+            &triangles
+        },
+    };
+    let began = Instant::now();
+    let parts = find(&all, &request);
+    let seconds = began.elapsed().as_secs_f64();
+    let pieces = pieces(points, &triangles);
+    let mut sizes = vec![0; parts.len()];
+    let mut left = 0;
+    for &part in &parts.of {
+        match part {
+            NONE => left += 1,
+            part => sizes[part as usize] += 1,
+        }
+    }
+    let exact = pieces.values().filter(|members| {
+        let part = parts.of[members[0] as usize];
+        let one = members.iter().all(|&p| parts.of[p as usize] == part);
+        part != NONE && part != 0 && one && sizes[part as usize] == members.len()
+    });
+    println!(
+        "{:<40} {:>7} {:>6} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8.2}",
+        mesh.path,
+        points,
+        all.frames(),
+        pieces.len(),
+        parts.len() - 1,
+        exact.count(),
+        sizes[0],
+        left,
+        seconds
+    );
+    Ok(())
+}
+
+/// Points of each connected component.
+fn pieces(points: usize, triangles: &[u32]) -> BTreeMap<u32, Vec<u32>> {
+    let mut of: Vec<u32> = (0..points as u32).collect();
+    loop {
+        let mut changed = false;
+        for t in triangles.chunks_exact(3) {
+            let least = t.iter().map(|&p| of[p as usize]).min().unwrap_or(0);
+            for &p in t {
+                changed |= of[p as usize] != least;
+                of[p as usize] = least;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut pieces: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (p, piece) in of.into_iter().enumerate() {
+        pieces.entry(piece).or_default().push(p as u32);
+    }
+    pieces
+}

@@ -1,0 +1,542 @@
+//! From trajectories to parts.
+//!
+//! ```text
+//! still        points that never move further than the tolerance are part 0
+//! groups       each group that somebody named (ids), then each connected component: one fit; what verifies is a part
+//! grow         of the rest: pairs of near points that keep their distance → a seed → its transform in every frame
+//!              → all points that follow it, wherever they are → a better transform → … ; what verifies is a part
+//! merge        parts that one transform explains are one
+//! swap         points between two parts go to the one that fits clearly better
+//! ```
+//!
+//! Near means near in all of a few frames that differ most, so two pieces that touch are not neighbours for long.
+
+use super::fit::{Model, Similarity, Sums};
+use super::neighbours::Tree;
+use super::{NONE, Trajectories};
+use glam::{DMat3, DQuat, DVec3};
+use rayon::prelude::*;
+
+/// Frames that are compared first.
+const FRAMES: usize = 8;
+/// Neighbours in these frames.
+const NEIGHBOURS: usize = 16;
+/// Distances of a seed's points may vary by this many tolerances.
+const SEED: f64 = 4.0;
+/// Points of a part that is found by growing, at least: two or one are cheaper by themselves.
+const LEAST: usize = 3;
+/// Width of a seed over the tolerance: thinner ones say nothing of a rotation.
+const WIDTH: f64 = 20.0;
+/// Rounds of fitting and collecting.
+const ROUNDS: usize = 8;
+/// Draws from the neighbours of a point where all together do not fit.
+const DRAWS: usize = 3;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request<'a> {
+    /// Largest distance from where the transform says, for every point in every frame.
+    pub tolerance: f64,
+    /// Group of each point as the file says, or [`NONE`]; empty if it says nothing. A group that does not move as one is analysed.
+    pub groups: &'a [u32],
+    /// Triangles, three points each. Hints only.
+    pub triangles: &'a [u32],
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// Part of each point, or [`NONE`].
+    pub of: Vec<u32>,
+    /// By part and frame how the positions of frame 0 move. Part 0 never does; it may be empty.
+    pub transforms: Vec<Vec<Similarity>>,
+    /// Groups of the request that did not move as one.
+    pub broken_groups: Vec<u32>,
+}
+
+impl Parts {
+    /// Number of parts, part 0 included.
+    pub fn len(&self) -> usize {
+        self.transforms.len()
+    }
+
+    /// Never true: there is part 0.
+    pub fn is_empty(&self) -> bool {
+        self.transforms.is_empty()
+    }
+
+    /// Points of each part, in order.
+    pub fn members(&self) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.len()];
+        for (p, &part) in self.of.iter().enumerate() {
+            if let Some(list) = members.get_mut(part as usize) {
+                list.push(p as u32);
+            }
+        }
+        members
+    }
+}
+
+/// Finds the parts. The work is bounded by points × frames and points × parts.
+pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
+    let (points, frames) = (all.points(), all.frames());
+    let mut search = Search {
+        all,
+        tolerance: request.tolerance,
+        telling: telling(all),
+        parts: Parts {
+            of: vec![NONE; points],
+            transforms: vec![vec![Similarity::IDENTITY; frames]],
+            broken_groups: Vec::new(),
+        },
+    };
+    search.still();
+    if request.groups.len() == points {
+        let groups = by_number(request.groups, &search.parts.of);
+        for (number, members) in groups {
+            if !search.take(&members) {
+                search.parts.broken_groups.push(number);
+            }
+        }
+    }
+    let component = components(points, request.triangles);
+    for (_, members) in by_number(&component, &search.parts.of) {
+        if members.len() >= LEAST {
+            search.take(&members);
+        }
+    }
+    search.grow();
+    search.merge();
+    search.swap(request.triangles);
+    search.adopt(request.triangles);
+    search.parts
+}
+
+/// Frames that differ most from each other, the first of all included.
+fn telling(all: &Trajectories) -> Vec<usize> {
+    let stride = (all.points() / 2000).max(1);
+    let far = |a: usize, b: usize| -> f64 {
+        let points = (0..all.points() as u32).step_by(stride);
+        points
+            .map(|p| (all.at(a, p) - all.at(b, p)).length())
+            .sum::<f64>()
+    };
+    let mut chosen = vec![0];
+    let mut nearest: Vec<f64> = (0..all.frames())
+        .into_par_iter()
+        .map(|f| far(0, f))
+        .collect();
+    while chosen.len() < FRAMES.min(all.frames()) {
+        let best = (0..nearest.len()).fold(0, |b, f| if nearest[f] > nearest[b] { f } else { b });
+        if nearest[best] == 0.0 {
+            break;
+        }
+        chosen.push(best);
+        nearest
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(f, n)| *n = n.min(far(best, f)));
+    }
+    chosen
+}
+
+/// Members by number, in order of numbers, of points that have no part yet.
+fn by_number(numbers: &[u32], of: &[u32]) -> Vec<(u32, Vec<u32>)> {
+    let free = |&p: &u32| of[p as usize] == NONE && numbers[p as usize] != NONE;
+    let mut list: Vec<u32> = (0..of.len() as u32).filter(free).collect();
+    list.sort_by_key(|&p| (numbers[p as usize], p));
+    let same = |a: &u32, b: &u32| numbers[*a as usize] == numbers[*b as usize];
+    list.chunk_by(same)
+        .map(|members| (numbers[members[0] as usize], members.to_vec()))
+        .collect()
+}
+
+/// Connected component of each point, named by its first point; [`NONE`] for points without triangles.
+fn components(points: usize, triangles: &[u32]) -> Vec<u32> {
+    let mut up: Vec<u32> = (0..points as u32).collect();
+    fn root(up: &mut [u32], mut p: u32) -> u32 {
+        while up[p as usize] != p {
+            up[p as usize] = up[up[p as usize] as usize];
+            p = up[p as usize];
+        }
+        p
+    }
+    let mut used = vec![false; points];
+    for triangle in triangles.chunks_exact(3) {
+        for &p in triangle {
+            used[p as usize] = true;
+            let (a, b) = (root(&mut up, triangle[0]), root(&mut up, p));
+            up[a.max(b) as usize] = a.min(b);
+        }
+    }
+    (0..points as u32)
+        .map(|p| match used[p as usize] {
+            true => root(&mut up, p),
+            false => NONE,
+        })
+        .collect()
+}
+
+/// Transforms as what is applied to many points.
+type Matrix = (DMat3, DVec3);
+
+struct Search<'a> {
+    all: &'a Trajectories,
+    tolerance: f64,
+    telling: Vec<usize>,
+    parts: Parts,
+}
+
+impl Search<'_> {
+    /// Part 0: points that stay where they are.
+    fn still(&mut self) {
+        let all = self.all;
+        let still: Vec<bool> = (0..all.points() as u32)
+            .into_par_iter()
+            .map(|p| {
+                let first = all.at(0, p);
+                (1..all.frames()).all(|f| (all.at(f, p) - first).length() <= self.tolerance)
+            })
+            .collect();
+        for (of, still) in self.parts.of.iter_mut().zip(still) {
+            if still {
+                *of = 0;
+            }
+        }
+    }
+
+    /// The transform of a set in every frame.
+    fn fit(&self, members: &[u32], model: Model) -> Vec<Similarity> {
+        let mut before = DQuat::IDENTITY;
+        (0..self.all.frames())
+            .map(|f| {
+                let fit = self.fit_at(members, f, model, before);
+                before = fit.rotation;
+                fit
+            })
+            .collect()
+    }
+
+    fn fit_at(&self, members: &[u32], f: usize, model: Model, before: DQuat) -> Similarity {
+        let mut sums = Sums::default();
+        for &p in members {
+            sums.add(self.all.at(0, p), self.all.at(f, p));
+        }
+        sums.fit(model, before)
+    }
+
+    fn error(&self, p: u32, f: usize, (turn, shift): &Matrix) -> f64 {
+        (*turn * self.all.at(0, p) + *shift - self.all.at(f, p)).length()
+    }
+
+    fn follows(&self, p: u32, matrices: &[Matrix]) -> bool {
+        let fits = |f: usize| self.error(p, f, &matrices[f]) <= self.tolerance;
+        // Those that differ most first: nearly all points that do not belong fail at once.
+        self.telling.iter().rev().all(|&f| fits(f)) && (0..matrices.len()).all(fits)
+    }
+
+    fn holds(&self, members: &[u32], matrices: &[Matrix]) -> bool {
+        members.iter().all(|&p| self.follows(p, matrices))
+    }
+
+    /// Makes a set a part if it moves as one: rigidly, or else mirrored or scaled.
+    fn take(&mut self, members: &[u32]) -> bool {
+        for model in [Model::Rigid, Model::Scaled] {
+            // A few frames tell most that do not.
+            let quick = self.telling.iter().all(|&f| {
+                let matrix = self.fit_at(members, f, model, DQuat::IDENTITY).matrix();
+                let fits = |&p: &u32| self.error(p, f, &matrix) <= self.tolerance;
+                members.iter().all(fits)
+            });
+            if !quick {
+                continue;
+            }
+            let fits = self.fit(members, model);
+            if self.holds(members, &matrices(&fits)) {
+                self.assign(members, fits);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn assign(&mut self, members: &[u32], fits: Vec<Similarity>) {
+        let part = self.parts.transforms.len() as u32;
+        for &p in members {
+            self.parts.of[p as usize] = part;
+        }
+        self.parts.transforms.push(fits);
+    }
+
+    /// Parts of what is left, from motion alone.
+    fn grow(&mut self) {
+        let all = self.all;
+        let mut free: Vec<u32> = (0..all.points() as u32)
+            .filter(|&p| self.parts.of[p as usize] == NONE)
+            .collect();
+        if free.len() < LEAST {
+            return;
+        }
+        let stacked: Vec<f32> = (free.iter())
+            .flat_map(|&p| {
+                self.telling
+                    .iter()
+                    .flat_map(move |&f| all.frame(f)[p as usize])
+            })
+            .collect();
+        let near = Tree::new(&stacked, 3 * self.telling.len()).all(NEIGHBOURS);
+        let good: Vec<Vec<u32>> = (free.par_iter().zip(&near))
+            .map(|(&p, near)| {
+                let near = near.iter().map(|&i| free[i as usize]);
+                near.filter(|&q| self.keeps_distance(p, q)).collect()
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..free.len()).collect();
+        order.sort_by_key(|&i| (std::cmp::Reverse(good[i].len()), i));
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let starts: Vec<u32> = free.clone();
+        for i in order {
+            let start = starts[i];
+            if self.parts.of[start as usize] != NONE {
+                continue;
+            }
+            let near = good[i].iter().copied();
+            let open = near.filter(|&q| self.parts.of[q as usize] == NONE);
+            let Some(seed) = self.seed(start, open.collect(), &mut random) else {
+                continue;
+            };
+            let (members, fits) = self.collect(seed, &free);
+            if members.len() >= LEAST {
+                self.assign(&members, fits);
+                free.retain(|&p| self.parts.of[p as usize] == NONE);
+            }
+        }
+    }
+
+    fn keeps_distance(&self, p: u32, q: u32) -> bool {
+        let far = |&f: &usize| (self.all.at(f, p) - self.all.at(f, q)).length();
+        let first = far(&0);
+        let (low, high) = (self.telling.iter().map(far))
+            .fold((first, first), |(low, high), d| (low.min(d), high.max(d)));
+        high - low <= SEED * self.tolerance
+    }
+
+    /// The largest set around a point that moves as one in the frames that differ most.
+    fn seed(&self, start: u32, near: Vec<u32>, random: &mut u64) -> Option<Vec<u32>> {
+        if near.len() + 1 < LEAST {
+            return None;
+        }
+        let mut set = near.clone();
+        set.push(start);
+        let agreeing = |sample: &[u32]| -> Vec<u32> {
+            let mut left = set.clone();
+            for &f in &self.telling {
+                let matrix = self
+                    .fit_at(sample, f, Model::Rigid, DQuat::IDENTITY)
+                    .matrix();
+                left.retain(|&p| self.error(p, f, &matrix) <= self.tolerance);
+            }
+            left
+        };
+        let mut best = agreeing(&set);
+        if best.len() < set.len() {
+            for _ in 0..DRAWS {
+                let mut sample = vec![start];
+                for _ in 0..3 {
+                    *random ^= *random << 13;
+                    *random ^= *random >> 7;
+                    *random ^= *random << 17;
+                    let p = near[(*random % near.len() as u64) as usize];
+                    if !sample.contains(&p) {
+                        sample.push(p);
+                    }
+                }
+                let found = agreeing(&sample);
+                if found.len() > best.len() {
+                    best = found;
+                }
+            }
+        }
+        (best.len() >= LEAST && self.width(&best) >= WIDTH * self.tolerance).then_some(best)
+    }
+
+    /// How far a set reaches across its longest direction: 0 on a line.
+    fn width(&self, members: &[u32]) -> f64 {
+        let centre =
+            members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
+        let off = |p: &u32| self.all.at(0, *p) - centre;
+        let far = |v: &DVec3| v.length_squared();
+        let offs: Vec<DVec3> = members.iter().map(off).collect();
+        let longest = offs
+            .iter()
+            .copied()
+            .fold(DVec3::ZERO, |a, b| if far(&b) > far(&a) { b } else { a });
+        let along = longest.normalize_or_zero();
+        let across = offs.iter().map(|v| (*v - along * v.dot(along)).length());
+        across.fold(0.0, f64::max)
+    }
+
+    /// All free points that move as the seed does, and how.
+    fn collect(&self, seed: Vec<u32>, free: &[u32]) -> (Vec<u32>, Vec<Similarity>) {
+        let mut members = seed;
+        let mut kept: (Vec<u32>, Vec<Similarity>) = Default::default();
+        for _ in 0..ROUNDS {
+            let fits = self.fit(&members, Model::Rigid);
+            let matrices = matrices(&fits);
+            let follow: Vec<u32> = (free.par_iter().with_min_len(256))
+                .filter(|&&p| self.follows(p, &matrices))
+                .copied()
+                .collect();
+            let more = follow.len() > kept.0.len();
+            if more {
+                kept = (follow.clone(), fits);
+            }
+            if !more || follow.len() < LEAST {
+                break;
+            }
+            members = follow;
+        }
+        // What the last fit was made from: it may be better, and must hold.
+        let fits = self.fit(&kept.0, Model::Rigid);
+        match !kept.0.is_empty() && self.holds(&kept.0, &matrices(&fits)) {
+            true => (kept.0, fits),
+            false => kept,
+        }
+    }
+
+    /// One part where one transform explains several.
+    fn merge(&mut self) {
+        let mut members = self.parts.members();
+        let count = self.parts.len();
+        let matrices: Vec<Vec<Matrix>> = (self.parts.transforms.par_iter())
+            .map(|fits| matrices(fits))
+            .collect();
+        let mut sorted: Vec<usize> = (1..count).collect();
+        sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
+        let mut into: Vec<Option<usize>> = vec![None; count];
+        for (i, &small) in sorted.iter().enumerate().skip(1) {
+            let Some(&first) = members[small].first() else {
+                continue;
+            };
+            let last = members[small][members[small].len() - 1];
+            let candidates: Vec<usize> = sorted[..i]
+                .par_iter()
+                .filter(|&&large| {
+                    self.follows(first, &matrices[large])
+                        && self.follows(last, &matrices[large])
+                        && self.holds(&members[small], &matrices[large])
+                })
+                .copied()
+                .collect();
+            let found = candidates.into_iter().find(|&large| into[large].is_none());
+            if let Some(large) = found {
+                into[small] = Some(large);
+                let moved = std::mem::take(&mut members[small]);
+                members[large].extend(moved);
+            }
+        }
+        self.renumber(&into);
+    }
+
+    /// Parts without points go; the others keep their order.
+    fn renumber(&mut self, into: &[Option<usize>]) {
+        let mut used = vec![false; into.len()];
+        used[0] = true;
+        for of in &mut self.parts.of {
+            if let Some(Some(large)) = into.get(*of as usize) {
+                *of = *large as u32;
+            }
+            if let Some(used) = used.get_mut(*of as usize) {
+                *used = true;
+            }
+        }
+        let mut number = 0;
+        let numbers: Vec<u32> = (used.iter())
+            .map(|&used| {
+                number += u32::from(used);
+                number - 1
+            })
+            .collect();
+        for of in &mut self.parts.of {
+            if let Some(&new) = numbers.get(*of as usize) {
+                *of = new;
+            }
+        }
+        let mut used = used.into_iter();
+        self.parts
+            .transforms
+            .retain(|_| used.next().unwrap_or(false));
+    }
+
+    /// Points with a neighbour in a part that fits them clearly better go there.
+    fn swap(&mut self, triangles: &[u32]) {
+        let matrices: Vec<Vec<Matrix>> =
+            self.parts.transforms.iter().map(|f| matrices(f)).collect();
+        let mut borders: Vec<(u32, u32)> = Vec::new();
+        for triangle in triangles.chunks_exact(3) {
+            for (i, &p) in triangle.iter().enumerate() {
+                for &q in [triangle[(i + 1) % 3], triangle[(i + 2) % 3]].iter() {
+                    let (a, b) = (self.parts.of[p as usize], self.parts.of[q as usize]);
+                    if a != b && a != NONE && b != NONE {
+                        borders.push((p, b));
+                    }
+                }
+            }
+        }
+        borders.sort_unstable();
+        borders.dedup();
+        let worst = |p: u32, part: u32| {
+            let part = &matrices[part as usize];
+            let errors = (0..part.len()).map(|f| self.error(p, f, &part[f]));
+            errors.fold(0.0, f64::max)
+        };
+        let moves: Vec<(u32, u32)> = (borders.par_iter())
+            .filter(|&&(p, other)| {
+                let own = worst(p, self.parts.of[p as usize]);
+                // Noise of f32 is no reason.
+                own > 0.05 * self.tolerance && worst(p, other) <= 0.5 * own
+            })
+            .copied()
+            .collect();
+        for (p, part) in moves {
+            self.parts.of[p as usize] = part;
+        }
+    }
+
+    /// What is left over but follows a part that touches it, as far as the tolerance goes.
+    fn adopt(&mut self, triangles: &[u32]) {
+        let matrices: Vec<Vec<Matrix>> =
+            self.parts.transforms.iter().map(|f| matrices(f)).collect();
+        loop {
+            let mut found: Vec<(u32, u32)> = Vec::new();
+            for triangle in triangles.chunks_exact(3) {
+                for &p in triangle
+                    .iter()
+                    .filter(|&&p| self.parts.of[p as usize] == NONE)
+                {
+                    for &q in triangle {
+                        let part = self.parts.of[q as usize];
+                        if part != NONE {
+                            found.push((p, part));
+                        }
+                    }
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            found.retain(|&(p, part)| self.follows(p, &matrices[part as usize]));
+            if found.is_empty() {
+                return;
+            }
+            for (p, part) in found {
+                if self.parts.of[p as usize] == NONE {
+                    self.parts.of[p as usize] = part;
+                }
+            }
+        }
+    }
+}
+
+fn matrices(fits: &[Similarity]) -> Vec<Matrix> {
+    fits.iter().map(Similarity::matrix).collect()
+}

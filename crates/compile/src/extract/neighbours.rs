@@ -1,0 +1,147 @@
+//! Nearest neighbours of many points in a space of a few dozen dimensions: a k-d tree over an order of the points.
+//!
+//! Its own, not a package's: points may coincide in any number, and what is found must not depend on anything but the points.
+
+use rayon::prelude::*;
+
+/// Points of a leaf.
+const LEAF: usize = 12;
+
+/// Points in `dimensions` numbers each, one after the other.
+pub struct Tree<'a> {
+    points: &'a [f32],
+    dimensions: usize,
+    /// Points, sorted so that every node is a range, split in the middle.
+    order: Vec<u32>,
+    /// Axis of the node whose range has this middle.
+    axes: Vec<u8>,
+}
+
+impl<'a> Tree<'a> {
+    /// O(n log² n).
+    pub fn new(points: &'a [f32], dimensions: usize) -> Tree<'a> {
+        let count = points.len() / dimensions.max(1);
+        let mut tree = Tree {
+            points,
+            dimensions,
+            order: (0..count as u32).collect(),
+            axes: vec![0; count],
+        };
+        let mut ranges = vec![0..count];
+        while let Some(range) = ranges.pop() {
+            if range.len() <= LEAF {
+                continue;
+            }
+            let axis = tree.widest(&tree.order[range.clone()]);
+            let middle = range.start + range.len() / 2;
+            let at = |p: u32| points[p as usize * dimensions + axis];
+            tree.order[range.clone()].select_nth_unstable_by(range.len() / 2, |&a, &b| {
+                at(a).total_cmp(&at(b)).then(a.cmp(&b))
+            });
+            tree.axes[middle] = axis as u8;
+            ranges.push(range.start..middle);
+            ranges.push(middle + 1..range.end);
+        }
+        tree
+    }
+
+    fn widest(&self, points: &[u32]) -> usize {
+        let mut widest = (0, -1.0);
+        for axis in 0..self.dimensions {
+            let mut side = (f32::INFINITY, f32::NEG_INFINITY);
+            for &p in points {
+                let v = self.points[p as usize * self.dimensions + axis];
+                side = (side.0.min(v), side.1.max(v));
+            }
+            if side.1 - side.0 > widest.1 {
+                widest = (axis, side.1 - side.0);
+            }
+        }
+        widest.0
+    }
+
+    fn point(&self, p: u32) -> &[f32] {
+        &self.points[p as usize * self.dimensions..][..self.dimensions]
+    }
+
+    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number.
+    pub fn all(&self, k: usize) -> Vec<Vec<u32>> {
+        if k == 0 {
+            return vec![Vec::new(); self.order.len()];
+        }
+        let count = self.order.len() as u32;
+        (0..count)
+            .into_par_iter()
+            .map(|p| {
+                let mut found = Vec::with_capacity(k + 1);
+                self.visit(0..self.order.len(), p, k, &mut found);
+                found.into_iter().map(|(_, p)| p).collect()
+            })
+            .collect()
+    }
+
+    fn visit(
+        &self,
+        range: std::ops::Range<usize>,
+        from: u32,
+        k: usize,
+        found: &mut Vec<(f32, u32)>,
+    ) {
+        if range.len() <= LEAF {
+            for &p in &self.order[range] {
+                self.offer(p, from, k, found);
+            }
+            return;
+        }
+        let middle = range.start + range.len() / 2;
+        let (p, axis) = (self.order[middle], usize::from(self.axes[middle]));
+        let off = self.point(from)[axis] - self.point(p)[axis];
+        let (near, far) = match off < 0.0 {
+            true => (range.start..middle, middle + 1..range.end),
+            false => (middle + 1..range.end, range.start..middle),
+        };
+        self.visit(near, from, k, found);
+        self.offer(p, from, k, found);
+        if found.len() < k || off * off <= found[found.len() - 1].0 {
+            self.visit(far, from, k, found);
+        }
+    }
+
+    fn offer(&self, p: u32, from: u32, k: usize, found: &mut Vec<(f32, u32)>) {
+        if p == from {
+            return;
+        }
+        let pairs = self.point(p).iter().zip(self.point(from));
+        let entry = (pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f32>(), p);
+        let after = |x: &(f32, u32)| x.0.total_cmp(&entry.0).then(x.1.cmp(&entry.1)).is_lt();
+        let at = found.partition_point(after);
+        if at < k {
+            found.insert(at, entry);
+            found.truncate(k);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_nearest_are_the_nearest(points in proptest::collection::vec(-9i8..9, 0..600), d in 1usize..5, k in 0usize..20) {
+            let points: Vec<f32> = points.chunks_exact(d).flatten().map(|&v| f32::from(v)).collect();
+            let tree = Tree::new(&points, d);
+            let count = points.len() / d;
+            for (p, found) in tree.all(k).into_iter().enumerate() {
+                let far = |q: usize| -> f32 {
+                    (0..d).map(|i| (points[p * d + i] - points[q * d + i]).powi(2)).sum()
+                };
+                let mut all: Vec<usize> = (0..count).filter(|&q| q != p).collect();
+                all.sort_by(|&a, &b| far(a).total_cmp(&far(b)).then(a.cmp(&b)));
+                all.truncate(k);
+                prop_assert_eq!(found, all.into_iter().map(|q| q as u32).collect::<Vec<_>>());
+            }
+        }
+    }
+}

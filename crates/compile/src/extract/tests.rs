@@ -1,0 +1,271 @@
+use super::*;
+use glam::{DQuat, DVec3};
+
+/// A lump of `n` points around a place, none on a line with two others.
+fn lump(at: DVec3, n: usize, seed: usize) -> Vec<DVec3> {
+    let of = |i: usize, k: usize| ((i * (7 + 4 * k) + seed * 13 + k * 5) % 31) as f64 / 31.0 - 0.5;
+    (0..n)
+        .map(|i| at + DVec3::new(of(i, 0), of(i, 1), of(i, 2)))
+        .collect()
+}
+
+/// How part `i` stands in frame `f`: it falls, turns and drifts in its own way, from frame `start` on.
+fn motion(i: usize, f: usize, start: usize) -> (DQuat, DVec3) {
+    let t = f.saturating_sub(start) as f64 * 0.1;
+    let (a, b) = (
+        (i * 37 % 17) as f64 / 17.0 - 0.5,
+        (i * 23 % 13) as f64 / 13.0 - 0.5,
+    );
+    let axis = DVec3::new(a, 0.3, b).normalize();
+    let turn = DQuat::from_axis_angle(axis, t * (1.0 + a));
+    (turn, DVec3::new(3.0 * a * t, -0.5 * t * t, 3.0 * b * t))
+}
+
+const FRAMES: usize = 40;
+
+/// Frames of rest points and how each moves.
+fn trajectories(rest: &[DVec3], moved: impl Fn(usize, usize, DVec3) -> DVec3) -> Trajectories {
+    let frames = (0..FRAMES).flat_map(|f| {
+        let moved = &moved;
+        let points = rest.iter().enumerate();
+        points.map(move |(p, &at)| moved(p, f, at).to_array().map(|v| v as f32))
+    });
+    Trajectories::new(rest.len(), frames.collect())
+}
+
+fn asked(all: &Trajectories) -> Request<'static> {
+    Request {
+        tolerance: 1e-5 * all.diagonal(),
+        ..Request::default()
+    }
+}
+
+/// A wall of lumps that touch, in one order and numbered by lump.
+fn wall(count: usize, points: usize) -> (Vec<DVec3>, Vec<usize>) {
+    let mut rest = Vec::new();
+    let mut of = Vec::new();
+    for i in 0..count {
+        let at = DVec3::new((i % 8) as f64, (i / 8) as f64, 0.0);
+        rest.extend(lump(at, points, i));
+        of.extend(std::iter::repeat_n(i, points));
+    }
+    // Points in no order: nothing may depend on where they stand.
+    let mut order: Vec<usize> = (0..rest.len()).collect();
+    order.sort_by_key(|i| (i * 7919) % 10007);
+    (
+        order.iter().map(|&i| rest[i]).collect(),
+        order.iter().map(|&i| of[i]).collect(),
+    )
+}
+
+/// Each true part is one found part, and no two are the same one.
+fn assert_same(parts: &Parts, truth: &[usize]) {
+    let mut pairs: Vec<(usize, u32)> = truth
+        .iter()
+        .copied()
+        .zip(parts.of.iter().copied())
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let count = truth.iter().max().map_or(0, |m| m + 1);
+    assert_eq!(pairs.len(), count, "{pairs:?}");
+    let mut found: Vec<u32> = pairs.iter().map(|p| p.1).collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), count);
+    assert!(!found.contains(&NONE));
+}
+
+/// What is promised of any result: points are where their part's transform puts them.
+fn assert_right(parts: &Parts, all: &Trajectories, tolerance: f64) {
+    for (p, &part) in parts.of.iter().enumerate() {
+        let Some(fits) = parts.transforms.get(part as usize) else {
+            continue;
+        };
+        for (f, fit) in fits.iter().enumerate() {
+            let (turn, shift) = fit.matrix();
+            let off = turn * all.at(0, p as u32) + shift - all.at(f, p as u32);
+            assert!(
+                off.length() <= tolerance * (1.0 + 1e-9),
+                "{part} {f} {}",
+                off.length()
+            );
+        }
+    }
+}
+
+#[test]
+fn e14_parts_that_touch_are_found_from_motion_alone() {
+    let (rest, of) = wall(48, 30);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    let parts = find(&all, &asked(&all));
+    assert_same(&parts, &of);
+    assert_right(&parts, &all, 1e-5 * all.diagonal());
+}
+
+#[test]
+fn e14_parts_that_start_at_rest_one_after_the_other() {
+    let (rest, of) = wall(24, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 5 + of[p]);
+        turn * at + shift
+    });
+    assert_same(&find(&all, &asked(&all)), &of);
+}
+
+#[test]
+fn e14_parts_that_move_together_for_a_while() {
+    // Pairs fall as one, then break.
+    let (rest, of) = wall(24, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(100 + of[p] / 2, f.min(30), 0);
+        let (own, away) = motion(of[p], f, 30);
+        turn * (own * at + away) + shift
+    });
+    assert_same(&find(&all, &asked(&all)), &of);
+}
+
+#[test]
+fn f06_parts_with_the_same_motion_are_one() {
+    let (rest, of) = wall(24, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p] % 12, f, 0);
+        turn * at + shift
+    });
+    let truth: Vec<usize> = of.iter().map(|i| i % 12).collect();
+    assert_same(&find(&all, &asked(&all)), &truth);
+    // Also where ids say that they are two.
+    let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
+    let request = Request {
+        groups: &groups,
+        ..asked(&all)
+    };
+    let parts = find(&all, &request);
+    assert_same(&parts, &truth);
+    assert!(parts.broken_groups.is_empty());
+}
+
+#[test]
+fn e14_shared_points_are_left_over_or_go_where_they_fit() {
+    // Between lumps stand points that follow both by half.
+    let (mut rest, mut of) = wall(12, 25);
+    let own = rest.len();
+    for i in 0..11 {
+        rest.push(DVec3::new(i as f64 % 8.0 + 0.5, (i / 8) as f64, 0.0));
+        of.push(i);
+    }
+    let at_frame = |i: usize, f: usize, at: DVec3| {
+        let (turn, shift) = motion(i, f, 0);
+        turn * at + shift
+    };
+    let all = trajectories(&rest, |p, f, at| match p < own {
+        true => at_frame(of[p], f, at),
+        false => (at_frame(of[p], f, at) + at_frame(of[p] + 1, f, at)) * 0.5,
+    });
+    let parts = find(&all, &asked(&all));
+    let truth: Vec<usize> = of[..own].to_vec();
+    let lumps = Parts {
+        of: parts.of[..own].to_vec(),
+        ..parts.clone()
+    };
+    assert_same(&lumps, &truth);
+    assert!(parts.of[own..].iter().all(|&part| part == NONE));
+}
+
+#[test]
+fn e15_ids_are_taken_and_wrong_ones_are_analysed() {
+    let (rest, of) = wall(12, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    // Lumps 0 and 1 carry one id but do not move as one.
+    let groups: Vec<u32> = of.iter().map(|&i| i.max(1) as u32).collect();
+    let request = Request {
+        groups: &groups,
+        ..asked(&all)
+    };
+    let parts = find(&all, &request);
+    assert_same(&parts, &of);
+    assert_eq!(parts.broken_groups, [1]);
+}
+
+/// One triangle after the other over the points of each lump.
+fn triangles(of: &[usize]) -> Vec<u32> {
+    let count = of.iter().max().map_or(0, |m| m + 1);
+    let mut out = Vec::new();
+    for i in 0..count {
+        let members: Vec<u32> = (0..of.len() as u32)
+            .filter(|&p| of[p as usize] == i)
+            .collect();
+        for t in members.windows(3) {
+            out.extend_from_slice(t);
+        }
+    }
+    out
+}
+
+#[test]
+fn e08_mirrored_growing_and_dying_parts_are_parts() {
+    let (rest, of) = wall(12, 20);
+    let scale = |i: usize, f: usize| match i % 4 {
+        0 if f >= 20 => -1.0,
+        1 => 1.0 + f as f64 * 0.02,
+        2 => (1.0 - f as f64 / 30.0).max(0.0),
+        _ => 1.0,
+    };
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at * scale(of[p], f) + shift
+    });
+    let triangles = triangles(&of);
+    let request = Request {
+        triangles: &triangles,
+        ..asked(&all)
+    };
+    let parts = find(&all, &request);
+    assert_same(&parts, &of);
+    assert_right(&parts, &all, 1e-5 * all.diagonal());
+}
+
+#[test]
+fn lines_pairs_and_single_points() {
+    let mut rest: Vec<DVec3> = (0..5).map(|i| DVec3::X * i as f64).collect();
+    rest.extend([DVec3::Y * 4.0, DVec3::Y * 5.0, DVec3::Z * 9.0]);
+    let of = [0, 0, 0, 0, 0, 1, 1, 2];
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    let corners = [0, 1, 2, 2, 3, 4];
+    let request = Request {
+        triangles: &corners,
+        ..asked(&all)
+    };
+    let parts = find(&all, &request);
+    assert_right(&parts, &all, request.tolerance);
+    // A line that is connected moves as one; its turn about itself is never seen, so there is none.
+    assert!(parts.of[..5].iter().all(|&part| part == 1));
+    assert!(parts.of[5..].iter().all(|&part| part == NONE));
+}
+
+#[test]
+fn e06_what_stands_still_is_part_0_and_one_frame_is_all_still() {
+    let (rest, of) = wall(8, 10);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        match of[p] {
+            0 | 3 => at,
+            _ => turn * at + shift,
+        }
+    });
+    let parts = find(&all, &asked(&all));
+    for (p, &i) in of.iter().enumerate() {
+        assert_eq!(parts.of[p] == 0, i == 0 || i == 3);
+    }
+    let one = Trajectories::new(rest.len(), all.frame(7).to_vec());
+    assert!(find(&one, &asked(&one)).of.iter().all(|&part| part == 0));
+}
