@@ -1,7 +1,7 @@
 //! `parts`: rigid parts found in meshes, beside their connected components.
 
 use anyhow::Context;
-use meshreel_compile::extract::{NONE, Request, Trajectories, find};
+use meshreel_compile::extract::{NONE, Request, Trajectories, find, skin};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Mesh, Topology};
 use std::collections::BTreeMap;
@@ -19,6 +19,12 @@ pub struct Arguments {
     /// Do not look at triangles.
     #[arg(long)]
     motion_only: bool,
+    /// Find this many bones instead of rigid parts.
+    #[arg(long)]
+    bones: Option<usize>,
+    /// Which points the bones are first sought with.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Only this many frames, from the first.
     #[arg(long)]
     frames: Option<usize>,
@@ -74,6 +80,9 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     }
     let all = Trajectories::new(points, positions);
     let tolerance = arguments.tolerance * all.diagonal();
+    if let Some(bones) = arguments.bones {
+        return measure_skin(mesh, &all, bones, tolerance, arguments.seed);
+    }
     let request = Request {
         tolerance,
         groups: &[],
@@ -110,6 +119,44 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
         exact.count(),
         sizes[0],
         left,
+        seconds
+    );
+    Ok(())
+}
+
+fn measure_skin(
+    mesh: &Mesh,
+    all: &Trajectories,
+    bones: usize,
+    tolerance: f64,
+    seed: u64,
+) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let request = skin::Request {
+        seed,
+        ..skin::Request::new(bones, tolerance)
+    };
+    let skin = skin::find(all, &request).context("no skin")?;
+    let seconds = began.elapsed().as_secs_f64();
+    let (mut most, mut over) = (0.0f64, [0; 2]);
+    for p in 0..all.points() {
+        let off = |f: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
+        let worst = (0..all.frames()).map(off).fold(0.0, f64::max) / all.diagonal();
+        most = most.max(worst);
+        over[0] += usize::from(worst > 1e-4);
+        over[1] += usize::from(worst > 1e-3);
+    }
+    let part = |n: usize| 100.0 * n as f64 / all.points() as f64;
+    println!(
+        "{:<40} {:>7} {:>6} bones {:>3}  rms {:.2e}  max {:.2e}  over 1e-4: {:.1} %  1e-3: {:.2} %  {:.1} s",
+        mesh.path,
+        all.points(),
+        all.frames(),
+        skin.transforms.len(),
+        skin.error / all.diagonal(),
+        most,
+        part(over[0]),
+        part(over[1]),
         seconds
     );
     Ok(())

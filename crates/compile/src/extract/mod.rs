@@ -6,6 +6,7 @@
 mod analyse;
 mod fit;
 mod neighbours;
+pub mod skin;
 #[cfg(test)]
 mod tests;
 

@@ -17,6 +17,12 @@ pub struct Tree<'a> {
     axes: Vec<u8>,
 }
 
+/// Where is asked from, and a point that does not count.
+struct From<'a> {
+    point: u32,
+    at: &'a [f32],
+}
+
 impl<'a> Tree<'a> {
     /// O(n log² n).
     pub fn new(points: &'a [f32], dimensions: usize) -> Tree<'a> {
@@ -27,8 +33,9 @@ impl<'a> Tree<'a> {
             order: (0..count as u32).collect(),
             axes: vec![0; count],
         };
-        let mut ranges = vec![0..count];
-        while let Some(range) = ranges.pop() {
+        let mut ranges = vec![(0, count)];
+        while let Some((start, end)) = ranges.pop() {
+            let range = start..end;
             if range.len() <= LEAF {
                 continue;
             }
@@ -39,8 +46,8 @@ impl<'a> Tree<'a> {
                 at(a).total_cmp(&at(b)).then(a.cmp(&b))
             });
             tree.axes[middle] = axis as u8;
-            ranges.push(range.start..middle);
-            ranges.push(middle + 1..range.end);
+            ranges.push((start, middle));
+            ranges.push((middle + 1, end));
         }
         tree
     }
@@ -74,16 +81,33 @@ impl<'a> Tree<'a> {
             .into_par_iter()
             .map(|p| {
                 let mut found = Vec::with_capacity(k + 1);
-                self.visit(0..self.order.len(), p, k, &mut found);
+                let from = From {
+                    point: p,
+                    at: self.point(p),
+                };
+                self.visit(0..self.order.len(), &from, k, &mut found);
                 found.into_iter().map(|(_, p)| p).collect()
             })
             .collect()
     }
 
+    /// Up to `k` nearest of any place: squared distances and points.
+    pub fn nearest(&self, at: &[f32], k: usize) -> Vec<(f32, u32)> {
+        let mut found = Vec::with_capacity(k + 1);
+        if k > 0 {
+            let from = From {
+                point: u32::MAX,
+                at,
+            };
+            self.visit(0..self.order.len(), &from, k, &mut found);
+        }
+        found
+    }
+
     fn visit(
         &self,
         range: std::ops::Range<usize>,
-        from: u32,
+        from: &From<'_>,
         k: usize,
         found: &mut Vec<(f32, u32)>,
     ) {
@@ -95,7 +119,7 @@ impl<'a> Tree<'a> {
         }
         let middle = range.start + range.len() / 2;
         let (p, axis) = (self.order[middle], usize::from(self.axes[middle]));
-        let off = self.point(from)[axis] - self.point(p)[axis];
+        let off = from.at[axis] - self.point(p)[axis];
         let (near, far) = match off < 0.0 {
             true => (range.start..middle, middle + 1..range.end),
             false => (middle + 1..range.end, range.start..middle),
@@ -107,11 +131,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn offer(&self, p: u32, from: u32, k: usize, found: &mut Vec<(f32, u32)>) {
-        if p == from {
+    fn offer(&self, p: u32, from: &From<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
+        if p == from.point {
             return;
         }
-        let pairs = self.point(p).iter().zip(self.point(from));
+        let pairs = self.point(p).iter().zip(from.at);
         let entry = (pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f32>(), p);
         let after = |x: &(f32, u32)| x.0.total_cmp(&entry.0).then(x.1.cmp(&entry.1)).is_lt();
         let at = found.partition_point(after);

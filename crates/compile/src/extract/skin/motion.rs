@@ -1,0 +1,219 @@
+//! The motions of all bones at once: with the points fixed, and with the points following.
+
+use super::linear::{add_scaled, dot, sum_over};
+use super::vertex::{Bones, MOST, Vertex, directions};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use rayon::prelude::*;
+
+/// Steps of conjugate gradients.
+const GRADIENTS: usize = 30;
+
+/// Points and where they should be.
+pub struct Points<'a> {
+    pub vertices: &'a [Vertex],
+    /// Coordinates of point 0, then of point 1, …
+    pub targets: &'a [f64],
+    pub dimensions: usize,
+}
+
+impl Points<'_> {
+    fn target(&self, i: usize) -> &[f64] {
+        &self.targets[i * self.dimensions..][..self.dimensions]
+    }
+
+    /// Σ of squared distances.
+    pub fn error(&self, bones: &Bones) -> f64 {
+        let add = |i: usize, sum: &mut [f64]| {
+            let mut residual = vec![0.0; self.dimensions];
+            bones.residual(&self.vertices[i], self.target(i), &mut residual);
+            sum[0] += dot(&residual, &residual);
+        };
+        sum_over(self.vertices.len(), 1, add)[0]
+    }
+}
+
+/// Row of the unknowns and factor, of each product of weight and rest position.
+fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
+    let rows = move |(bone, weight): (usize, f64)| {
+        (0..4).map(move |i| (bone * 4 + i, weight * vertex.rest[i]))
+    };
+    vertex.influences().flat_map(rows)
+}
+
+/// The normal matrix, a little heavier on the diagonal so that bones without points stay where they are.
+pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
+    let n = 4 * bones;
+    let sums = sum_over(points.vertices.len(), n * n, |i, sum| {
+        let mut list = [(0, 0.0); 4 * MOST];
+        let mut count = 0;
+        for factor in factors(&points.vertices[i]) {
+            list[count] = factor;
+            count += 1;
+        }
+        for &(r, a) in &list[..count] {
+            for &(c, b) in &list[..count] {
+                sum[r * n + c] += a * b;
+            }
+        }
+    });
+    let mut matrix = DMatrix::from_row_slice(n, n, &sums);
+    let most = (0..n).map(|i| matrix[(i, i)]).fold(0.0, f64::max);
+    for i in 0..n {
+        matrix[(i, i)] += most * 1e-9 + f64::MIN_POSITIVE;
+    }
+    let factor = Cholesky::new(matrix.clone())?;
+    Some(Normal { matrix, factor })
+}
+
+/// See [`normal`].
+pub struct Normal {
+    matrix: DMatrix<f64>,
+    factor: Cholesky<f64, Dyn>,
+}
+
+impl Normal {
+    /// Solves for all columns at once; rows of `right` as in [`Bones::rows`].
+    pub fn solve(&self, right: &[f64], dimensions: usize) -> Vec<f64> {
+        let n = self.matrix.nrows();
+        let columns: Vec<Vec<f64>> = (0..dimensions)
+            .into_par_iter()
+            .map(|c| {
+                let mut column = DVector::from_fn(n, |r, _| right[r * dimensions + c]);
+                self.factor.solve_mut(&mut column);
+                column.as_slice().to_vec()
+            })
+            .collect();
+        let mut out = vec![0.0; n * dimensions];
+        for (c, column) in columns.iter().enumerate() {
+            for (r, &v) in column.iter().enumerate() {
+                out[r * dimensions + c] = v;
+            }
+        }
+        out
+    }
+
+    /// Adds `s` times the matrix times `x`.
+    fn add_product(&self, s: f64, x: &[f64], dimensions: usize, out: &mut [f64]) {
+        let n = self.matrix.nrows();
+        out.par_chunks_exact_mut(dimensions)
+            .enumerate()
+            .for_each(|(r, out)| {
+                for c in 0..n {
+                    let v = self.matrix[(r, c)];
+                    if v != 0.0 {
+                        add_scaled(out, s * v, &x[c * dimensions..][..dimensions]);
+                    }
+                }
+            });
+    }
+}
+
+/// Least squares for all bones, with the points as they are.
+pub fn fit(points: &Points<'_>, bones: usize) -> Option<Bones> {
+    let d = points.dimensions;
+    let normal = normal(points, bones)?;
+    let right = sum_over(points.vertices.len(), 4 * bones * d, |i, sum| {
+        for (row, factor) in factors(&points.vertices[i]) {
+            add_scaled(&mut sum[row * d..][..d], factor, points.target(i));
+        }
+    });
+    Some(Bones {
+        count: bones,
+        dimensions: d,
+        rows: normal.solve(&right, d),
+    })
+}
+
+/// A step for all bones that counts on the points following it: the part of the residuals that no change of rest positions and weights can
+/// take away, by conjugate gradients. Damped by the normal matrix.
+///
+/// Credit: G. Golub, V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, 1973.
+pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -> Vec<f64> {
+    let d = points.dimensions;
+    let count = points.vertices.len();
+    // What the points can follow, as orthonormal directions.
+    let follow: Vec<Vec<f64>> = (points.vertices.par_iter())
+        .map(|vertex| {
+            let mut columns = Vec::new();
+            directions(bones, vertex, &mut columns);
+            orthonormal(&columns, d)
+        })
+        .collect();
+    let project = |i: usize, v: &mut [f64]| {
+        for q in follow[i].chunks_exact(d) {
+            let along = dot(q, v);
+            add_scaled(v, -along, q);
+        }
+    };
+    let size = bones.rows.len();
+    let scatter = |i: usize, v: &[f64], sum: &mut [f64]| {
+        for (row, factor) in factors(&points.vertices[i]) {
+            add_scaled(&mut sum[row * d..][..d], factor, v);
+        }
+    };
+    let apply = |x: &[f64]| -> Vec<f64> {
+        let mut out = sum_over(count, size, |i, sum| {
+            let mut v = vec![0.0; d];
+            for (row, factor) in factors(&points.vertices[i]) {
+                add_scaled(&mut v, factor, &x[row * d..][..d]);
+            }
+            project(i, &mut v);
+            scatter(i, &v, sum);
+        });
+        normal.add_product(damping, x, d, &mut out);
+        out
+    };
+    let mut residual = sum_over(count, size, |i, sum| {
+        let mut v = vec![0.0; d];
+        bones.residual(&points.vertices[i], points.target(i), &mut v);
+        project(i, &mut v);
+        scatter(i, &v, sum);
+    });
+    let mut x = vec![0.0; size];
+    let mut z = normal.solve(&residual, d);
+    let mut direction = z.clone();
+    let mut gain = dot(&residual, &z);
+    let first = gain;
+    for _ in 0..GRADIENTS {
+        if gain.is_nan() || gain <= first * 1e-8 {
+            break;
+        }
+        let along = apply(&direction);
+        let curve = dot(&direction, &along);
+        if curve.is_nan() || curve <= 0.0 {
+            break;
+        }
+        let step = gain / curve;
+        add_scaled(&mut x, step, &direction);
+        add_scaled(&mut residual, -step, &along);
+        z = normal.solve(&residual, d);
+        let next = dot(&residual, &z);
+        let keep = next / gain;
+        gain = next;
+        for (direction, z) in direction.iter_mut().zip(&z) {
+            *direction = z + keep * *direction;
+        }
+    }
+    x
+}
+
+/// Gram and Schmidt, twice for each column; those that depend on others are left out.
+fn orthonormal(columns: &[f64], d: usize) -> Vec<f64> {
+    let mut out: Vec<f64> = Vec::with_capacity(columns.len());
+    for column in columns.chunks_exact(d) {
+        let size = dot(column, column).sqrt();
+        let mut v = column.to_vec();
+        for _ in 0..2 {
+            for q in out.chunks_exact(d) {
+                let along = dot(q, &v);
+                add_scaled(&mut v, -along, q);
+            }
+        }
+        let left = dot(&v, &v).sqrt();
+        if left > size * 1e-6 && left > f64::MIN_POSITIVE {
+            v.iter_mut().for_each(|v| *v /= left);
+            out.extend_from_slice(&v);
+        }
+    }
+    out
+}

@@ -1,0 +1,91 @@
+//! A smaller space for trajectories: a skin of nb bones moves in 4·nb dimensions or fewer, however many frames there are.
+
+use super::super::Trajectories;
+use super::linear::{add_scaled, dot};
+use nalgebra::{DMatrix, SymmetricEigen};
+use rayon::prelude::*;
+
+/// Frames that the space is made from, at most: eigenvectors of larger matrices take too long, and say little more.
+const FRAMES: usize = 200;
+/// Points that it is made from.
+const POINTS: usize = 6000;
+/// Dimensions, at most.
+const DIMENSIONS: usize = 100;
+
+/// Trajectories as coordinates.
+pub struct Space {
+    /// Frames that take part.
+    pub frames: Vec<usize>,
+    /// Number of coordinates.
+    pub dimensions: usize,
+    /// Coordinates of point 0, then of point 1, …
+    pub coordinates: Vec<f64>,
+}
+
+impl Space {
+    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
+    pub fn new(all: &Trajectories, floor: f64) -> Space {
+        let step = all.frames().div_ceil(FRAMES).max(1);
+        let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
+        let rows = 3 * frames.len();
+        let mut mean = vec![0.0; rows];
+        for (mean, &f) in mean.chunks_exact_mut(3).zip(&frames) {
+            for p in all.frame(f) {
+                (0..3).for_each(|k| mean[k] += f64::from(p[k]));
+            }
+            mean.iter_mut().for_each(|v| *v /= all.points() as f64);
+        }
+        let trajectory = |p: usize| -> Vec<f64> {
+            let of = |(i, &f): (usize, &usize)| {
+                let at = all.frame(f)[p];
+                [0, 1, 2].map(|k| f64::from(at[k]) - mean[3 * i + k])
+            };
+            frames.iter().enumerate().flat_map(of).collect()
+        };
+        let stride = all.points().div_ceil(POINTS).max(1);
+        let sample: Vec<Vec<f64>> = (0..all.points())
+            .into_par_iter()
+            .step_by(stride)
+            .map(trajectory)
+            .collect();
+        let gram: Vec<Vec<f64>> = (0..rows)
+            .into_par_iter()
+            .map(|i| {
+                let mut row = vec![0.0; i + 1];
+                for x in &sample {
+                    add_scaled(&mut row, x[i], &x[..=i]);
+                }
+                row
+            })
+            .collect();
+        let gram = DMatrix::from_fn(rows, rows, |i, j| gram[i.max(j)][i.min(j)]);
+        let eigen = SymmetricEigen::new(gram);
+        let mut order: Vec<usize> = (0..rows).collect();
+        let value = |i: usize| eigen.eigenvalues[i];
+        order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+        let least = floor * floor * sample.len() as f64;
+        order.retain(|&i| value(i) > least);
+        order.truncate(DIMENSIONS);
+        let basis: Vec<Vec<f64>> = (order.iter())
+            .map(|&i| eigen.eigenvectors.column(i).iter().copied().collect())
+            .collect();
+        let coordinates = (0..all.points())
+            .into_par_iter()
+            .flat_map_iter(|p| {
+                let x = trajectory(p);
+                let along: Vec<f64> = basis.iter().map(|b| dot(b, &x)).collect();
+                along
+            })
+            .collect();
+        Space {
+            frames,
+            dimensions: basis.len(),
+            coordinates,
+        }
+    }
+
+    /// Coordinates of a point.
+    pub fn of(&self, p: usize) -> &[f64] {
+        &self.coordinates[p * self.dimensions..][..self.dimensions]
+    }
+}
