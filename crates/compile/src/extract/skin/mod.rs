@@ -114,7 +114,7 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
         fit = fit.lift(&space, &rest, &sample, most);
         fit.steps(request.steps[3], most)?;
     }
-    fit.finish(all, &rest)
+    fit.finish(all)
 }
 
 /// Mean place of each point over time.
@@ -436,7 +436,7 @@ impl Fit {
     }
 
     /// Transforms in every frame, by least squares once more: the small space had only some, and little of each.
-    fn finish(self, all: &Trajectories, _: &[DVec3]) -> Option<Skin> {
+    fn finish(self, all: &Trajectories) -> Option<Skin> {
         let bones = self.bones.count;
         let normal = motion::normal(&self.points(), bones)?;
         let frames: Vec<Vec<DAffine3>> = (0..all.frames())

@@ -14,8 +14,6 @@ const DIMENSIONS: usize = 100;
 
 /// Trajectories as coordinates.
 pub struct Space {
-    /// Frames that take part.
-    pub frames: Vec<usize>,
     /// Number of coordinates.
     pub dimensions: usize,
     /// Coordinates of point 0, then of point 1, …
@@ -78,7 +76,6 @@ impl Space {
             })
             .collect();
         Space {
-            frames,
             dimensions: basis.len(),
             coordinates,
         }
