@@ -1,3 +1,5 @@
+//! Lumps that move by themselves: which parts are found.
+
 use super::*;
 use glam::{DQuat, DVec3};
 

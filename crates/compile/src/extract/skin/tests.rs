@@ -1,3 +1,5 @@
+//! Bones of a tube that three bones bend.
+
 use super::*;
 
 /// A tube that three bones bend, `points` around and along it.
