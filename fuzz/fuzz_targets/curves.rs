@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::curve::{Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode};
+use meshreel_codec::clip::curve::{
+    Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode,
+};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -61,7 +63,9 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                 1 => {
                     let [x, y, z] = vector(numbers);
                     let w = if part == Part::Rotation { 200.0 } else { 0.0 };
-                    Kind::Constant([x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }))
+                    Kind::Constant(
+                        [x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }),
+                    )
                 }
                 _ if last == 0 => Kind::Default,
                 _ => {
@@ -71,7 +75,8 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                             joint: joint as u16,
                             part,
                             time,
-                            payload: u64::from(numbers.u32()) | u64::from(numbers.u16() & 0x7FFF) << 32,
+                            payload: u64::from(numbers.u32())
+                                | u64::from(numbers.u16() & 0x7FFF) << 32,
                         });
                         if time == last {
                             break;

@@ -38,7 +38,13 @@ fuzz_target!(|data: &[u8]| {
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for i in 0..12 {
             let seconds = f64::from(i) * 0.37;
-            let streamed = clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose);
+            let streamed = clip.sample(
+                &mut cursor,
+                seconds,
+                Repeats::Wrap,
+                Rounding::None,
+                &mut pose,
+            );
             if let (true, Ok(whole)) = (all, &whole) {
                 let mut other = vec![Transform::IDENTITY; clip.joints()];
                 let mut own = ClipCursor::new(&whole[c]);
