@@ -1,6 +1,7 @@
 //! The motions of all bones at once: with the points fixed, and with the points following.
 
 use super::linear::{add_scaled, dot, sum_over};
+use super::space::DIMENSIONS;
 use super::vertex::{Bones, MOST, Vertex, directions};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
@@ -24,9 +25,7 @@ impl Points<'_> {
     /// Σ of squared distances.
     pub fn error(&self, bones: &Bones) -> f64 {
         let add = |i: usize, sum: &mut [f64]| {
-            let mut residual = vec![0.0; self.dimensions];
-            bones.residual(&self.vertices[i], self.target(i), &mut residual);
-            sum[0] += dot(&residual, &residual);
+            sum[0] += bones.error(&self.vertices[i], self.target(i));
         };
         sum_over(self.vertices.len(), 1, add)[0]
     }
@@ -43,7 +42,7 @@ fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
 /// The normal matrix, a little heavier on the diagonal so that bones without points stay where they are.
 pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
     let n = 4 * bones;
-    let sums = sum_over(points.vertices.len(), n * n, |i, sum| {
+    let sums = sum_over(points.vertices.len(), n * n, |i, sum: &mut [f64]| {
         let mut list = [(0, 0.0); 4 * MOST];
         let mut count = 0;
         for factor in factors(&points.vertices[i]) {
@@ -59,7 +58,7 @@ pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
     let mut matrix = DMatrix::from_row_slice(n, n, &sums);
     let most = (0..n).map(|i| matrix[(i, i)]).fold(0.0, f64::max);
     for i in 0..n {
-        matrix[(i, i)] += most * 1e-9 + f64::MIN_POSITIVE;
+        matrix[(i, i)] += matrix[(i, i)] * 1e-9 + most * 1e-13 + f64::MIN_POSITIVE;
     }
     let factor = Cholesky::new(matrix.clone())?;
     Some(Normal { matrix, factor })
@@ -93,7 +92,7 @@ impl Normal {
     }
 
     /// Adds `s` times the matrix times `x`.
-    fn add_product(&self, s: f64, x: &[f64], dimensions: usize, out: &mut [f64]) {
+    fn add_product(&self, s: f64, x: &[f32], dimensions: usize, out: &mut [f64]) {
         let n = self.matrix.nrows();
         out.par_chunks_exact_mut(dimensions)
             .enumerate()
@@ -101,27 +100,39 @@ impl Normal {
                 for c in 0..n {
                     let v = self.matrix[(r, c)];
                     if v != 0.0 {
-                        add_scaled(out, s * v, &x[c * dimensions..][..dimensions]);
+                        let x = &x[c * dimensions..][..dimensions];
+                        out.iter_mut()
+                            .zip(x)
+                            .for_each(|(out, &x)| *out += s * v * f64::from(x));
                     }
                 }
             });
     }
 }
 
-/// Least squares for all bones, with the points as they are.
-pub fn fit(points: &Points<'_>, bones: usize) -> Option<Bones> {
+/// Least squares for all bones, with the points as they are, from where they are.
+pub fn fit(points: &Points<'_>, bones: &mut Bones) -> Option<()> {
+    let normal = normal(points, bones.count)?;
+    correct(points, bones, &normal);
+    Some(())
+}
+
+/// Moves all bones to where the points fit best, with the points as they are.
+pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
     let d = points.dimensions;
-    let normal = normal(points, bones)?;
-    let right = sum_over(points.vertices.len(), 4 * bones * d, |i, sum| {
-        for (row, factor) in factors(&points.vertices[i]) {
-            add_scaled(&mut sum[row * d..][..d], factor, points.target(i));
-        }
-    });
-    Some(Bones {
-        count: bones,
-        dimensions: d,
-        rows: normal.solve(&right, d),
-    })
+    let right = sum_over(
+        points.vertices.len(),
+        bones.rows.len(),
+        |i, sum: &mut [f64]| {
+            let mut residual = [0.0; DIMENSIONS];
+            let residual = &mut residual[..d];
+            bones.residual(&points.vertices[i], points.target(i), residual);
+            for (row, factor) in factors(&points.vertices[i]) {
+                add_scaled(&mut sum[row * d..][..d], factor, residual);
+            }
+        },
+    );
+    add_scaled(&mut bones.rows, 1.0, &normal.solve(&right, d));
 }
 
 /// A step for all bones that counts on the points following it: the part of the residuals that no change of rest positions and weights can
@@ -131,43 +142,40 @@ pub fn fit(points: &Points<'_>, bones: usize) -> Option<Bones> {
 pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -> Vec<f64> {
     let d = points.dimensions;
     let count = points.vertices.len();
-    // What the points can follow, as orthonormal directions.
-    let follow: Vec<Vec<f64>> = (points.vertices.par_iter())
-        .map(|vertex| {
-            let mut columns = Vec::new();
-            directions(bones, vertex, &mut columns);
-            orthonormal(&columns, d)
+    // What the points can follow, as orthonormal directions. All of this in f32: a step is tried before it is taken.
+    let follow: Vec<Vec<f32>> = (points.vertices.par_iter())
+        .map_init(Vec::new, |columns, vertex| {
+            directions(bones, vertex, columns);
+            orthonormal(columns, d)
         })
         .collect();
-    let project = |i: usize, v: &mut [f64]| {
+    let finish = |i: usize, v: &mut [f32], sum: &mut [f32]| {
         for q in follow[i].chunks_exact(d) {
             let along = dot(q, v);
             add_scaled(v, -along, q);
         }
-    };
-    let size = bones.rows.len();
-    let scatter = |i: usize, v: &[f64], sum: &mut [f64]| {
         for (row, factor) in factors(&points.vertices[i]) {
-            add_scaled(&mut sum[row * d..][..d], factor, v);
+            add_scaled(&mut sum[row * d..][..d], factor as f32, v);
         }
     };
+    let size = bones.rows.len();
     let apply = |x: &[f64]| -> Vec<f64> {
-        let mut out = sum_over(count, size, |i, sum| {
-            let mut v = vec![0.0; d];
+        let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+        let mut out = sum_over(count, size, |i, sum: &mut [f32]| {
+            let mut v = [0.0; DIMENSIONS];
+            let v = &mut v[..d];
             for (row, factor) in factors(&points.vertices[i]) {
-                add_scaled(&mut v, factor, &x[row * d..][..d]);
+                add_scaled(v, factor as f32, &x[row * d..][..d]);
             }
-            project(i, &mut v);
-            scatter(i, &v, sum);
+            finish(i, v, sum);
         });
-        normal.add_product(damping, x, d, &mut out);
+        normal.add_product(damping, x.as_slice(), d, &mut out);
         out
     };
-    let mut residual = sum_over(count, size, |i, sum| {
-        let mut v = vec![0.0; d];
-        bones.residual(&points.vertices[i], points.target(i), &mut v);
-        project(i, &mut v);
-        scatter(i, &v, sum);
+    let mut residual = sum_over(count, size, |i, sum: &mut [f32]| {
+        let mut v = [0.0; DIMENSIONS];
+        bones.residual(&points.vertices[i], points.target(i), &mut v[..d]);
+        finish(i, &mut v.map(|v| v as f32)[..d], sum);
     });
     let mut x = vec![0.0; size];
     let mut z = normal.solve(&residual, d);
@@ -198,22 +206,24 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
 }
 
 /// Gram and Schmidt, twice for each column; those that depend on others are left out.
-fn orthonormal(columns: &[f64], d: usize) -> Vec<f64> {
-    let mut out: Vec<f64> = Vec::with_capacity(columns.len());
-    for column in columns.chunks_exact(d) {
+fn orthonormal(columns: &mut [f64], d: usize) -> Vec<f32> {
+    let mut kept = 0;
+    for at in (0..columns.len()).step_by(d) {
+        let (before, column) = columns.split_at_mut(at);
+        let column = &mut column[..d];
         let size = dot(column, column).sqrt();
-        let mut v = column.to_vec();
         for _ in 0..2 {
-            for q in out.chunks_exact(d) {
-                let along = dot(q, &v);
-                add_scaled(&mut v, -along, q);
+            for q in before[..kept].chunks_exact(d) {
+                let along = dot(q, column);
+                add_scaled(column, -along, q);
             }
         }
-        let left = dot(&v, &v).sqrt();
+        let left = dot(column, column).sqrt();
         if left > size * 1e-6 && left > f64::MIN_POSITIVE {
-            v.iter_mut().for_each(|v| *v /= left);
-            out.extend_from_slice(&v);
+            column.iter_mut().for_each(|v| *v /= left);
+            columns.copy_within(at..at + d, kept);
+            kept += d;
         }
     }
-    out
+    columns[..kept].iter().map(|&v| v as f32).collect()
 }

@@ -10,19 +10,25 @@ const FRAMES: usize = 200;
 /// Points that it is made from.
 const POINTS: usize = 6000;
 /// Dimensions, at most.
-const DIMENSIONS: usize = 100;
+pub const DIMENSIONS: usize = 96;
+/// Rounds of the search for eigenvectors.
+const ROUNDS: usize = 100_000;
 
 /// Trajectories as coordinates.
 pub struct Space {
-    /// Number of coordinates.
+    /// Number of coordinates: a multiple of 8, so that loops come out even; the last ones may be 0.
     pub dimensions: usize,
     /// Coordinates of point 0, then of point 1, …
     pub coordinates: Vec<f64>,
+    /// Three times as many as frames were looked at.
+    pub rows: usize,
+    /// Orthonormal, each `rows` long: one per coordinate that is not always 0.
+    basis: Vec<Vec<f64>>,
 }
 
 impl Space {
-    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
-    pub fn new(all: &Trajectories, floor: f64) -> Space {
+    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out. `None` without motion.
+    pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
         let step = all.frames().div_ceil(FRAMES).max(1);
         let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
         let rows = 3 * frames.len();
@@ -56,8 +62,11 @@ impl Space {
                 row
             })
             .collect();
+        if gram.iter().flatten().any(|v| !v.is_finite()) {
+            return None;
+        }
         let gram = DMatrix::from_fn(rows, rows, |i, j| gram[i.max(j)][i.min(j)]);
-        let eigen = SymmetricEigen::new(gram);
+        let eigen = SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS)?;
         let mut order: Vec<usize> = (0..rows).collect();
         let value = |i: usize| eigen.eigenvalues[i];
         order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
@@ -67,22 +76,38 @@ impl Space {
         let basis: Vec<Vec<f64>> = (order.iter())
             .map(|&i| eigen.eigenvectors.column(i).iter().copied().collect())
             .collect();
+        let dimensions = basis.len().next_multiple_of(8);
+        if dimensions == 0 {
+            return None;
+        }
         let coordinates = (0..all.points())
             .into_par_iter()
             .flat_map_iter(|p| {
                 let x = trajectory(p);
-                let along: Vec<f64> = basis.iter().map(|b| dot(b, &x)).collect();
+                let mut along: Vec<f64> = basis.iter().map(|b| dot(b, &x)).collect();
+                along.resize(dimensions, 0.0);
                 along
             })
             .collect();
-        Space {
-            dimensions: basis.len(),
+        Some(Space {
+            dimensions,
             coordinates,
-        }
+            rows,
+            basis,
+        })
     }
 
     /// Coordinates of a point.
     pub fn of(&self, p: usize) -> &[f64] {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
+    }
+
+    /// What coordinates stand for, in the frames that were looked at: x, y, z of the first, …; less the mean of all points.
+    pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows];
+        for (axis, &c) in self.basis.iter().zip(coordinates) {
+            add_scaled(&mut out, c, axis);
+        }
+        out
     }
 }

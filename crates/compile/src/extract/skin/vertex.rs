@@ -1,9 +1,17 @@
 //! One point of a skin: the place in the rest pose and the weights that reproduce its trajectory best, for given bones.
 
 use super::linear::{add_scaled, dot, solve};
+use super::space::DIMENSIONS;
 
 /// Weights of a point while bones are sought, at most.
 pub const MOST: usize = 8;
+
+/// Bones that are tried in an exchange.
+const PULLS: usize = 3;
+/// Bones that are looked at together, at most.
+const CORRAL: usize = MOST + 4;
+/// Unknowns of a point: three coordinates and all weights but one.
+const SYSTEM: usize = 3 + MOST - 1;
 
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +33,19 @@ impl Vertex {
         pairs.map(|(&b, &w)| (b, w))
     }
 
+    /// Takes a bone out; the others share its weight.
+    fn remove(&mut self, i: usize) {
+        let last = self.count - 1;
+        self.bones.copy_within(i + 1..self.count, i);
+        self.weights.copy_within(i + 1..self.count, i);
+        self.count = last;
+        let sum: f64 = self.weights[..last].iter().sum();
+        match sum > 0.0 {
+            true => self.weights[..last].iter_mut().for_each(|w| *w /= sum),
+            false => self.weights[..last].fill(1.0 / last.max(1) as f64),
+        }
+    }
+
     pub fn set(&mut self, influences: &[(usize, f64)]) {
         self.count = influences.len().min(MOST);
         for (i, &(bone, weight)) in influences.iter().take(MOST).enumerate() {
@@ -42,6 +63,21 @@ pub struct Bones {
 }
 
 impl Bones {
+    /// Bones that put everything at the origin.
+    pub fn new(count: usize, dimensions: usize) -> Bones {
+        Bones {
+            count,
+            dimensions,
+            rows: vec![0.0; count * 4 * dimensions],
+        }
+    }
+
+    /// More bones, or fewer.
+    pub fn resize(&mut self, count: usize) {
+        self.count = count;
+        self.rows.resize(count * 4 * self.dimensions, 0.0);
+    }
+
     /// Row `i` of a bone.
     pub fn row(&self, bone: usize, i: usize) -> &[f64] {
         &self.rows[(bone * 4 + i) * self.dimensions..][..self.dimensions]
@@ -53,6 +89,14 @@ impl Bones {
         for (i, &v) in rest.iter().enumerate() {
             add_scaled(out, v, self.row(bone, i));
         }
+    }
+
+    /// Squared distance of a point from where it should be.
+    pub fn error(&self, vertex: &Vertex, target: &[f64]) -> f64 {
+        let mut residual = [0.0; DIMENSIONS];
+        let residual = &mut residual[..self.dimensions];
+        self.residual(vertex, target, residual);
+        dot(residual, residual)
     }
 
     /// What is left of a trajectory.
@@ -100,23 +144,109 @@ pub fn weigh(
             scratch.gram[j * n + i] = s;
         }
     }
-    let chosen = nearest_in_hull(&scratch.gram[..n * n], n, most);
+    let gram = &scratch.gram[..n * n];
+    // From the bones that it has, if it may keep them all.
+    let own = |(bone, weight): (usize, f64)| {
+        let at = candidates.iter().position(|&c| c == bone)?;
+        Some((at, weight))
+    };
+    let mut start: Vec<(usize, f64)> = vertex.influences().filter_map(own).collect();
+    if start.len() < vertex.count {
+        start.clear();
+    }
+    let mut chosen = start.clone();
+    nearest_in_hull(gram, n, most, &mut chosen);
+    let mut error = norm(gram, n, &chosen);
+    if !start.is_empty() && start.len() <= most {
+        shrink(gram, n, &mut start);
+        let own = norm(gram, n, &start);
+        if own < error {
+            (chosen, error) = (start, own);
+        }
+    }
+    exchange(gram, n, most, &mut chosen, error);
     let list: Vec<(usize, f64)> = chosen.iter().map(|&(i, w)| (candidates[i], w)).collect();
-    vertex.set(&list);
+    let mut found = *vertex;
+    found.set(&list);
+    let keep = vertex.count > 0 && vertex.count <= most;
+    if !keep || bones.error(&found, target) < bones.error(vertex, target) {
+        *vertex = found;
+    }
+}
+
+/// Squared length of a point of the hull.
+fn norm(gram: &[f64], n: usize, chosen: &[(usize, f64)]) -> f64 {
+    let along = |j: usize| -> f64 { chosen.iter().map(|&(i, w)| w * gram[j * n + i]).sum() };
+    chosen.iter().map(|&(i, w)| w * along(i)).sum()
+}
+
+/// One bone for another, if that comes nearer: of those that pull most.
+fn exchange(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>, error: f64) {
+    let along = |j: usize| -> f64 { chosen.iter().map(|&(i, w)| w * gram[j * n + i]).sum() };
+    let open = (0..n).filter(|j| !chosen.iter().any(|c| c.0 == *j));
+    // How much nearer a mix with this bone alone would come.
+    let pull = |j: usize| {
+        let along = along(j);
+        let (gain, square) = (error - along, error - 2.0 * along + gram[j * n + j]);
+        match gain > 0.0 && square > 0.0 {
+            true => gain * gain / square,
+            false => 0.0,
+        }
+    };
+    let mut pulls = [(0.0, 0); PULLS];
+    for j in open {
+        let pull = pull(j);
+        let at = pulls.partition_point(|p| p.0 >= pull);
+        if at < PULLS {
+            pulls[at..].rotate_right(1);
+            pulls[at] = (pull, j);
+        }
+    }
+    let mut best = error * (1.0 - 1e-6);
+    let mut found = None;
+    for (_, j) in pulls.into_iter().filter(|p| p.0 > 0.0) {
+        let mut trial = chosen.clone();
+        trial.push((j, 0.0));
+        shrink(gram, n, &mut trial);
+        prune(gram, n, most, &mut trial);
+        let after = norm(gram, n, &trial);
+        if after < best {
+            (found, best) = (Some(trial), after);
+        }
+    }
+    if let Some(found) = found {
+        *chosen = found;
+    }
+}
+
+/// Leaves the smallest weights out until there are only `most`.
+fn prune(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
+    while chosen.len() > most.max(1) {
+        let least = (1..chosen.len()).fold(0, |best, i| {
+            if chosen[i].1 < chosen[best].1 {
+                i
+            } else {
+                best
+            }
+        });
+        chosen.remove(least);
+        let sum: f64 = chosen.iter().map(|c| c.1).sum();
+        chosen.iter_mut().for_each(|c| c.1 /= sum);
+        shrink(gram, n, chosen);
+    }
 }
 
 /// The point of the convex hull of n points nearest to the origin, of their products: which points, and their weights; at most `most`.
 ///
 /// Credit: P. Wolfe, Finding the nearest point in a polytope, 1976.
-fn nearest_in_hull(gram: &[f64], n: usize, most: usize) -> Vec<(usize, f64)> {
-    let first = (1..n).fold(0, |best, i| {
-        if gram[i * n + i] < gram[best * n + best] {
-            i
-        } else {
-            best
-        }
-    });
-    let mut chosen = vec![(first, 1.0)];
+fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
+    if chosen.is_empty() {
+        let own = |i: usize| gram[i * n + i];
+        let first = (1..n).fold(0, |best, i| if own(i) < own(best) { i } else { best });
+        chosen.push((first, 1.0));
+    } else {
+        shrink(gram, n, chosen);
+    }
     for _ in 0..3 * n {
         let along = |j: usize| {
             chosen
@@ -130,33 +260,20 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize) -> Vec<(usize, f64)> {
             .map(|j| (along(j), j))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((gain, j)) = best else { break };
-        if gain >= value * (1.0 - 1e-7) || chosen.len() >= MOST + 4 {
+        if gain >= value * (1.0 - 1e-7) || chosen.len() >= CORRAL {
             break;
         }
         chosen.push((j, 0.0));
-        shrink(gram, n, &mut chosen);
+        shrink(gram, n, chosen);
     }
-    while chosen.len() > most.max(1) {
-        let least = (1..chosen.len()).fold(0, |best, i| {
-            if chosen[i].1 < chosen[best].1 {
-                i
-            } else {
-                best
-            }
-        });
-        chosen.remove(least);
-        let sum: f64 = chosen.iter().map(|c| c.1).sum();
-        chosen.iter_mut().for_each(|c| c.1 /= sum);
-        shrink(gram, n, &mut chosen);
-    }
-    chosen
+    prune(gram, n, most, chosen);
 }
 
 /// Moves to the nearest point of the affine hull of those chosen, and on the way leaves those out that would get a negative weight.
 fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > 1 {
         let k = chosen.len();
-        let mut a = vec![0.0; k * k];
+        let (mut a, mut w) = ([0.0; CORRAL * CORRAL], [1.0; CORRAL]);
         let mut trace = 0.0;
         for (r, &(i, _)) in chosen.iter().enumerate() {
             for (c, &(j, _)) in chosen.iter().enumerate() {
@@ -164,9 +281,10 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
             }
             trace += gram[i * n + i];
         }
-        (0..k).for_each(|r| a[r * k + r] += trace * 1e-10 + f64::MIN_POSITIVE);
-        let mut w = vec![1.0; k];
-        let sum: f64 = match solve(&mut a, k, &mut w) {
+        (0..k).for_each(|r| a[r * k + r] += trace * 1e-14 + f64::MIN_POSITIVE);
+        let solved = solve(&mut a, k, &mut w);
+        let w = &mut w[..k];
+        let sum: f64 = match solved {
             true => w.iter().sum(),
             false => 0.0,
         };
@@ -182,12 +300,12 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
         }
         w.iter_mut().for_each(|w| *w /= sum);
         if w.iter().all(|&w| w > 1e-6) {
-            chosen.iter_mut().zip(&w).for_each(|(c, &w)| c.1 = w);
+            chosen.iter_mut().zip(&*w).for_each(|(c, &w)| c.1 = w);
             return;
         }
         // As far as all stay above zero; the first that does not goes.
         let mut step = (1.0, 0);
-        for (i, (c, &w)) in chosen.iter().zip(&w).enumerate() {
+        for (i, (c, &w)) in chosen.iter().zip(&*w).enumerate() {
             if w <= 1e-6 {
                 let part = c.1 / (c.1 - w).max(f64::MIN_POSITIVE);
                 if part <= step.0 {
@@ -195,7 +313,7 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
                 }
             }
         }
-        for (c, &w) in chosen.iter_mut().zip(&w) {
+        for (c, &w) in chosen.iter_mut().zip(&*w) {
             c.1 += (w - c.1) * step.0;
         }
         chosen.remove(step.1);
@@ -213,76 +331,92 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     }
 }
 
-/// Directions in which the place of a point changes with its rest position and weights, side by side in `out`; how many.
+/// Directions in which the place of a point changes with its rest position and weights, side by side in `out`; how many. Bones of no weight do not
+/// take part.
 pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
     let d = bones.dimensions;
     out.clear();
-    for i in 0..3 {
-        let start = out.len();
-        out.resize(start + d, 0.0);
-        for (bone, weight) in vertex.influences() {
-            add_scaled(&mut out[start..], weight, bones.row(bone, i));
+    out.resize((vertex.count + 2) * d, 0.0);
+    let (turns, places) = out.split_at_mut(3 * d);
+    for (bone, weight) in vertex.influences() {
+        for (i, turn) in turns.chunks_exact_mut(d).enumerate() {
+            add_scaled(turn, weight, bones.row(bone, i));
         }
     }
-    if vertex.count > 1 {
-        let mut first = vec![0.0; d];
-        bones.place(vertex.bones[0], &vertex.rest, &mut first);
-        for &bone in &vertex.bones[1..vertex.count] {
-            let start = out.len();
-            out.resize(start + d, 0.0);
-            bones.place(bone, &vertex.rest, &mut out[start..]);
-            add_scaled(&mut out[start..], -1.0, &first);
-        }
-    }
-    out.len() / d.max(1)
-}
-
-/// One step of Gauss and Newton for rest position and weights together, if it brings the point nearer to `target`.
-pub fn refine(bones: &Bones, vertex: &mut Vertex, target: &[f64], scratch: &mut Scratch) {
-    let d = bones.dimensions;
-    let m = directions(bones, vertex, &mut scratch.columns);
-    scratch.residual.resize(d, 0.0);
-    bones.residual(vertex, target, &mut scratch.residual);
-    let before = dot(&scratch.residual, &scratch.residual);
-    let mut a = vec![0.0; m * m];
-    let mut b = vec![0.0; m];
-    for i in 0..m {
-        let column = &scratch.columns[i * d..][..d];
-        b[i] = dot(column, &scratch.residual);
-        for j in 0..=i {
-            let s = dot(column, &scratch.columns[j * d..][..d]);
-            a[i * m + j] = s;
-            a[j * m + i] = s;
-        }
-    }
-    for i in 0..m {
-        a[i * m + i] = a[i * m + i] * (1.0 + 1e-6) + f64::MIN_POSITIVE;
-    }
-    if !solve(&mut a, m, &mut b) {
-        return;
-    }
-    let mut moved = *vertex;
-    let mut first = vertex.weights[0];
-    for (i, &step) in b.iter().enumerate() {
-        match i {
-            0..3 => moved.rest[i] += step,
-            _ => {
-                moved.weights[i - 2] += step;
-                first -= step;
+    // Weight goes from the first bone to each other one: x_b − x_0, linear in the difference of their rows.
+    for (place, &bone) in places.chunks_exact_mut(d).zip(&vertex.bones[1..]) {
+        for (i, &v) in vertex.rest.iter().enumerate() {
+            let (own, first) = (bones.row(bone, i), bones.row(vertex.bones[0], i));
+            for ((place, own), first) in place.iter_mut().zip(own).zip(first) {
+                *place += v * (own - first);
             }
         }
     }
-    moved.weights[0] = first;
-    let used = &mut moved.weights[..vertex.count];
-    used.iter_mut().for_each(|w| *w = w.max(0.0));
-    let sum: f64 = used.iter().sum();
-    if sum.is_nan() || sum <= 0.0 {
-        return;
-    }
-    used.iter_mut().for_each(|w| *w /= sum);
-    bones.residual(&moved, target, &mut scratch.residual);
-    if dot(&scratch.residual, &scratch.residual) < before {
-        *vertex = moved;
+    vertex.count + 2
+}
+
+/// Steps of Gauss and Newton for rest position and weights together, at most `rounds`, as far as weights stay positive and each brings the point
+/// nearer to `target`. Bones whose weight falls to nothing leave.
+pub fn settle(
+    bones: &Bones,
+    vertex: &mut Vertex,
+    target: &[f64],
+    rounds: usize,
+    scratch: &mut Scratch,
+) {
+    let d = bones.dimensions;
+    scratch.residual.resize(d, 0.0);
+    bones.residual(vertex, target, &mut scratch.residual);
+    let mut error = dot(&scratch.residual, &scratch.residual);
+    let mut left = rounds;
+    while left > 0 {
+        let m = directions(bones, vertex, &mut scratch.columns);
+        let (mut a, mut b) = ([0.0; SYSTEM * SYSTEM], [0.0; SYSTEM]);
+        for i in 0..m {
+            let column = &scratch.columns[i * d..][..d];
+            b[i] = dot(column, &scratch.residual);
+            for j in 0..=i {
+                a[i * m + j] = dot(column, &scratch.columns[j * d..][..d]);
+            }
+        }
+        for i in 0..m {
+            a[i * m + i] = a[i * m + i] * (1.0 + 1e-7) + f64::MIN_POSITIVE;
+        }
+        if !solve(&mut a[..m * m], m, &mut b[..m]) {
+            return;
+        }
+        // What the first bone gives is what the others take.
+        let mut change = [0.0; MOST];
+        change[1..vertex.count].copy_from_slice(&b[3..m]);
+        change[0] = -b[3..m].iter().sum::<f64>();
+        let mut step = 1.0f64;
+        let mut out = None;
+        for i in 0..vertex.count {
+            let (w, c) = (vertex.weights[i], change[i]);
+            if w + c < 0.0 && -w / c < step {
+                (step, out) = (-w / c, Some(i));
+            }
+        }
+        let mut moved = *vertex;
+        (0..3).for_each(|i| moved.rest[i] += step * b[i]);
+        (0..vertex.count)
+            .for_each(|i| moved.weights[i] = (moved.weights[i] + step * change[i]).max(0.0));
+        if let Some(i) = out {
+            moved.remove(i);
+        }
+        bones.residual(&moved, target, &mut scratch.residual);
+        let after = dot(&scratch.residual, &scratch.residual);
+        if after > error || after.is_nan() {
+            return;
+        }
+        let little = after > error * (1.0 - 1e-3);
+        (*vertex, error) = (moved, after);
+        match out {
+            // The rest of the step, without that bone.
+            Some(_) => {}
+            None if little => return,
+            None => left -= 1,
+        }
     }
 }
 
@@ -298,7 +432,8 @@ mod tests {
             let n = points.len();
             let points: Vec<[f64; 3]> = points.iter().map(|p| p.map(|v| f64::from(v) / 16.0)).collect();
             let gram: Vec<f64> = (0..n * n).map(|i| dot(&points[i / n], &points[i % n])).collect();
-            let found = nearest_in_hull(&gram, n, n);
+            let mut found = Vec::new();
+            nearest_in_hull(&gram, n, n, &mut found);
             let at = |weights: &[(usize, f64)]| {
                 let mut at = [0.0; 3];
                 weights.iter().for_each(|&(i, w)| add_scaled(&mut at, w, &points[i]));
