@@ -4,7 +4,7 @@ use super::Skin;
 use super::linear::{add_scaled, dot};
 use super::motion::{self, Points};
 use super::space::{DIMENSIONS, Space};
-use super::vertex::{Bones, MOST, Scratch, Vertex, settle, weigh};
+use super::vertex::{Bones, Scratch, Vertex, settle, weigh};
 use crate::extract::Trajectories;
 use crate::extract::neighbours::Tree;
 use glam::{DAffine3, DMat3, DVec3};
@@ -357,7 +357,7 @@ impl Fit {
     }
 }
 
-/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at most [`MOST`] each, nearest to where
+/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at most eight each, nearest to where
 /// they are. Bones without points stay where they are.
 pub fn motions(
     all: &Trajectories,
