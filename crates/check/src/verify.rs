@@ -27,7 +27,7 @@ pub use report::{
 };
 
 use crate::scene::frames::error;
-use asked::Asked;
+pub(crate) use asked::Asked;
 use channels::Channels;
 use exact::Exact;
 use frames::{Plan, Show, Unit};

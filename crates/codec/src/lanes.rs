@@ -168,9 +168,16 @@ pub(crate) trait Lanes: Number {
     fn le_f32(bytes: &[u8; 4 * LANES]) -> Self;
     /// Whole numbers of two bits each, the lowest first.
     fn pairs(bits: u16) -> Self;
-    /// Eight bit fields one after the other, less half their range; once from bit `first[0]` and once from bit `first[1]` of `bytes` on; and the
-    /// bits of all. Each has the width that `widths` gives to its four bits of `codes`; zeros where `bytes` ends earlier than four bytes behind them.
-    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize);
+    /// Rows of eight bit fields, all one after the other from bit `first` on, less half their range; once behind byte `at[0]` and once behind byte
+    /// `at[1]` of `bytes`. Each field has the width that `widths` gives to its four bits of `codes`; all are zeros where `bytes` ends earlier than sixteen
+    /// bytes behind them.
+    fn fields<const ROWS: usize>(
+        bytes: &[u8],
+        at: [usize; 2],
+        first: usize,
+        codes: [u32; ROWS],
+        widths: &Widths,
+    ) -> [[Self; 2]; ROWS];
 }
 
 /// Widths of bit fields by code, at most 25; that of code 0 is 0.
@@ -205,6 +212,16 @@ pub(crate) fn run(isa: Isa, task: impl Task) {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::run(avx2, task),
         _ => task.run::<Portable>(),
+    }
+}
+
+/// Asks for `bytes` to be brought into the caches, where the machine can be asked.
+#[inline(always)]
+pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(avx2) => avx2::fetch(avx2, bytes),
+        _ => {}
     }
 }
 
@@ -415,24 +432,37 @@ impl Lanes for Portable {
         Portable::of(|l| f32::from((bits >> (2 * l)) & 3))
     }
     #[inline(always)]
-    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize) {
-        let mut out = [Portable([0.0; LANES]); 2];
-        let mut before = 0;
-        for l in 0..LANES {
-            let width = widths.get(codes >> (4 * l));
-            for (out, first) in out.iter_mut().zip(first) {
-                out.0[l] = field(bytes, first + before, width);
+    fn fields<const ROWS: usize>(
+        bytes: &[u8],
+        at: [usize; 2],
+        first: usize,
+        codes: [u32; ROWS],
+        widths: &Widths,
+    ) -> [[Self; 2]; ROWS] {
+        let mut out = [[Portable([0.0; LANES]); 2]; ROWS];
+        let mut before = first;
+        for row in 0..ROWS {
+            for l in 0..LANES {
+                let width = widths.get(codes[row] >> (4 * l));
+                for s in 0..2 {
+                    out[row][s].0[l] = field(bytes, at[s], before, width);
+                }
+                before += width;
             }
-            before += width;
         }
-        // As where all are fetched at once.
-        for (out, first) in out.iter_mut().zip(first) {
-            if (first + before) / 8 + 4 > bytes.len() {
-                *out = Portable([0.0; LANES]);
-            }
+        // As where many are fetched at once.
+        if !room(bytes, at, before) {
+            out = [[Portable([0.0; LANES]); 2]; ROWS];
         }
-        (out, before)
+        out
     }
+}
+
+/// Whether sixteen bytes are behind the fields of both samples, which end at bit `end`.
+#[inline(always)]
+fn room(bytes: &[u8], at: [usize; 2], end: usize) -> bool {
+    let latest = if at[0] < at[1] { at[1] } else { at[0] };
+    latest.saturating_add(end / 8 + 16) <= bytes.len()
 }
 
 #[inline(always)]
@@ -440,10 +470,11 @@ fn four(bytes: &[u8], at: usize) -> [u8; 4] {
     [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
 }
 
-/// A bit field of at most 25 bits, less half its range; 0 where `bytes` ends within four bytes of it.
+/// A field of at most 25 bits from bit `first` behind byte `at` on, less half its range; 0 where `bytes` ends within four bytes of it.
 #[inline(always)]
-pub(crate) fn field(bytes: &[u8], first: usize, width: usize) -> f32 {
-    let Some(window) = bytes.get(first / 8..).and_then(|rest| rest.first_chunk()) else {
+pub(crate) fn field(bytes: &[u8], at: usize, first: usize, width: usize) -> f32 {
+    let from = bytes.get(at + first / 8..);
+    let Some(window) = from.and_then(|rest| rest.first_chunk()) else {
         return 0.0;
     };
     let bits = u32::from_le_bytes(*window) >> (first % 8);
@@ -501,13 +532,16 @@ mod tests {
             let soup: &[u8] = bytemuck::cast_slice(self.narrow);
             let widths = Widths::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 25]);
             let mut rows = Vec::new();
-            for (i, codes) in self.at.iter().zip(self.points.as_flattened()) {
+            for (i, codes) in self.at.iter().zip(self.points.as_flattened().windows(3)) {
                 // Within, and partly beyond the end.
-                let first = [7 * *i as usize, 61 * *i as usize];
-                let ([x, y], bits) = L::fields(soup, first, *codes as u32, &widths);
-                let q = [L::pairs(*codes as u16), x, y, x + y];
-                rows.extend(L::quaternions(q));
-                rows.push([bits as f32; 4]);
+                let (at, first) = ([*i as usize, 5 * *i as usize], 7 * *i as usize);
+                let codes = [codes[0] as u32, codes[1] as u32, codes[2] as u32];
+                let three = L::fields(soup, at, first, codes, &widths);
+                let one = L::fields(soup, at, first, [codes[0]], &widths);
+                for [x, y] in three.into_iter().chain(one) {
+                    let q = [L::pairs(codes[0] as u16), x, y, x + y];
+                    rows.extend(L::quaternions(q));
+                }
             }
             let first: &[u8; 32] = soup.first_chunk().unwrap();
             let half: &[u8; 16] = soup.first_chunk().unwrap();

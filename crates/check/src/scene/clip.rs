@@ -1,14 +1,41 @@
 //! Clips of a file as those of a scene, for writing them back.
 
+use crate::verify::Asked;
 use glam::{DQuat, DVec3, DVec4};
 use meshreel::clip::{ClipCursor, SkeletonRecord};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 
-/// All skeletons and clips, decoded.
+/// All skeletons and clips, decoded. Joints are in the layers that the first clip of their skeleton in layers has, the base's in none, and have the
+/// biases that were asked for when the file was made.
 pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
-    let skeletons = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
     let clips = reel.clips()?;
+    // Options that cannot be understood say nothing of biases; `verify` complains of them.
+    let asked = Asked::parse(&reel.description().options).ok();
+    let mut skeletons: Vec<Skeleton> = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
+    for (i, skeleton) in skeletons.iter_mut().enumerate() {
+        let of = |clip: &&meshreel::clip::Clip| clip.record().skeleton as usize == i;
+        let divided = clips
+            .iter()
+            .filter(of)
+            .find(|clip| !clip.layers().is_empty());
+        let names: Vec<String> = divided.map_or(Vec::new(), |clip| {
+            clip.layers().into_iter().map(|layer| layer.name).collect()
+        });
+        for j in 0..skeleton.joints.len() {
+            let layer = divided.and_then(|clip| clip.cosmetic_level(j));
+            let named = layer
+                .filter(|l| *l > 0)
+                .and_then(|l| names.get(usize::from(l)));
+            let bias = (asked.as_ref()).and_then(|asked| {
+                asked
+                    .clips
+                    .bias(&skeleton.joints[j].name, &skeleton.path(j))
+            });
+            skeleton.joints[j].layer = named.cloned();
+            skeleton.joints[j].bias = bias;
+        }
+    }
     let mut out = Vec::with_capacity(clips.len());
     for clip in &clips {
         let joints = clip.joints();

@@ -45,6 +45,8 @@ pub(crate) struct Clips {
     /// The base first; none: in one piece, unless the source names layers.
     pub layers: Vec<AskedLayer>,
     joint_layers: Vec<(GlobMatcher, String)>,
+    /// How much joints matter, beyond what they move.
+    biases: Vec<(GlobMatcher, f64)>,
     stepped: bool,
 }
 
@@ -56,7 +58,8 @@ pub(crate) struct AskedLayer {
     pub rate: Option<f64>,
     pub strip: Stripping,
     pub tiers: usize,
-    automatic: bool,
+    /// Joints that matter less than this part of the one that matters most, and so many of all.
+    automatic: [Option<f64>; 2],
     joints: Vec<GlobMatcher>,
 }
 
@@ -87,21 +90,35 @@ impl Clips {
         }
     }
 
-    /// The highest layer that a joint may be in; a lower one keeps it better.
-    pub fn highest_layer<'a>(
+    /// The highest layers that joints may be in, by the names of layers; a lower one keeps a joint better. `shells`: where their errors are measured.
+    pub fn highest_layers(
         &self,
-        joint: &Joint,
-        path: &str,
-        mut names: impl Iterator<Item = &'a str> + Clone,
-    ) -> usize {
-        let hit = |glob: &GlobMatcher| glob.is_match(&joint.name) || glob.is_match(path);
-        let number = |name: &str| names.clone().position(|own| own == name);
-        let named = joint.layer.as_deref().and_then(number);
-        let own = (self.joint_layers.iter().rev()).find(|(glob, _)| hit(glob));
-        let listed = (self.layers.iter()).rposition(|layer| layer.joints.iter().any(hit));
-        let automatic = self.layers.iter().rposition(|layer| layer.automatic);
-        let own = own.and_then(|(_, name)| names.position(|n| n == name));
-        own.or(listed).or(named).or(automatic).unwrap_or(0)
+        skeleton: &Skeleton,
+        shells: &[f64],
+        names: &[&str],
+    ) -> Vec<usize> {
+        let number = |name: &str| names.iter().position(|own| *own == name);
+        let paths: Vec<String> = (0..skeleton.joints.len())
+            .map(|j| skeleton.path(j))
+            .collect();
+        let joints = || skeleton.joints.iter().zip(&paths);
+        let biases: Vec<f64> = joints()
+            .map(|(j, path)| self.bias(&j.name, path).or(j.bias).unwrap_or(1.0))
+            .collect();
+        let matters = importance(skeleton, shells, &biases);
+        let limits: Vec<f64> = (self.layers.iter())
+            .map(|layer| layer.least(&matters))
+            .collect();
+        let layer = |(joint, path): (&Joint, &String), matters: &f64| {
+            let hit = |glob: &GlobMatcher| glob.is_match(&joint.name) || glob.is_match(path);
+            let named = joint.layer.as_deref().and_then(number);
+            let own = (self.joint_layers.iter().rev()).find(|(glob, _)| hit(glob));
+            let own = own.and_then(|(_, name)| number(name));
+            let listed = (self.layers.iter()).rposition(|layer| layer.joints.iter().any(hit));
+            let automatic = limits.iter().rposition(|limit| matters <= limit);
+            own.or(listed).or(named).or(automatic).unwrap_or(0)
+        };
+        joints().zip(&matters).map(|(j, m)| layer(j, m)).collect()
     }
 
     /// The tolerance of a joint, if it has one of its own. `path`: names from the root.
@@ -114,11 +131,63 @@ impl Clips {
         last(&self.shells, name, path)
     }
 
+    /// How much more than its geometry says a joint was to matter.
+    pub fn bias(&self, name: &str, path: &str) -> Option<f64> {
+        last(&self.biases, name, path)
+    }
+
     /// It was to stay in its place.
     pub fn pinned(&self, name: &str, path: &str) -> bool {
         let hit = |glob: &GlobMatcher| glob.is_match(name) || glob.is_match(path);
         self.pinned.iter().any(hit)
     }
+}
+
+impl AskedLayer {
+    /// Joints that matter no more than this may be in this layer because of it; −1: none.
+    fn least(&self, matters: &[f64]) -> f64 {
+        let [below, share] = self.automatic;
+        let mut sorted = matters.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let most = sorted.last().copied().unwrap_or(0.0);
+        let count = (share.unwrap_or(0.0).min(1.0) * sorted.len() as f64) as usize;
+        let shared = match count {
+            0 => -1.0,
+            count => sorted[count - 1],
+        };
+        let limit = below.map_or(-1.0, |part| part * most).max(shared);
+        // The compiler adds up in f32, in another order: what is nearly equal is equal.
+        if limit < 0.0 {
+            limit
+        } else {
+            limit * (1.0 + 1e-6)
+        }
+    }
+}
+
+/// How much each joint matters: the ways along the bones of the rest pose to the origins of all joints that it moves and to their three points of the
+/// error, times its bias; at least as much as its children.
+fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
+    let n = skeleton.joints.len();
+    let mut out = vec![0.0; n];
+    for k in 0..n {
+        // All that move k, from itself up.
+        let (mut way, mut at) = (0.0, Some(k));
+        while let Some(j) = at {
+            out[j] += 4.0 * way + 3.0 * shells[k];
+            way += skeleton.joints[j].rest.translation.length();
+            at = skeleton.joints[j].parent;
+        }
+    }
+    for j in (0..n).rev() {
+        out[j] *= biases[j];
+    }
+    for j in (0..n).rev() {
+        if let Some(parent) = skeleton.joints[j].parent {
+            out[parent] = out[parent].max(out[j]);
+        }
+    }
+    out
 }
 
 /// The value of the last glob that matches.
@@ -189,6 +258,7 @@ impl Asked {
                 "joint-pinned" => asked.clips.pinned.push(glob(value).ok_or_else(bad)?),
                 "layer" => asked.clips.layers.push(layer(value).ok_or_else(bad)?),
                 "layer-auto" | "layer-joints" => {
+                    // Numbers and a name, or a name and a glob.
                     let (first, last) = match key {
                         "layer-auto" => value.rsplit_once(' ').map(|(value, name)| (name, value)),
                         _ => value.split_once(' '),
@@ -197,7 +267,7 @@ impl Asked {
                     let mut all = asked.clips.layers.iter_mut();
                     let layer = all.find(|layer| layer.name == first).ok_or_else(bad)?;
                     match key {
-                        "layer-auto" => layer.automatic = true,
+                        "layer-auto" => layer.automatic = automatic(last).ok_or_else(bad)?,
                         _ => layer.joints.push(glob(last).ok_or_else(bad)?),
                     }
                 }
@@ -205,6 +275,15 @@ impl Asked {
                     let (name, pattern) = value.split_once(' ').ok_or_else(bad)?;
                     let pattern = glob(pattern).ok_or_else(bad)?;
                     asked.clips.joint_layers.push((pattern, name.into()));
+                }
+                "joint-bias" => {
+                    let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
+                    let bias = value
+                        .parse()
+                        .ok()
+                        .filter(|b: &f64| *b >= 0.0 && b.is_finite());
+                    let pattern = glob(pattern).ok_or_else(bad)?;
+                    asked.clips.biases.push((pattern, bias.ok_or_else(bad)?));
                 }
                 "joint-stepped" => asked.clips.stepped = true,
                 "curve-local" => asked.clips.local = Some(local(value).ok_or_else(bad)?),
@@ -273,9 +352,19 @@ fn layer(text: &str) -> Option<AskedLayer> {
         rate,
         strip,
         tiers,
-        automatic: false,
+        automatic: [None; 2],
         joints: Vec::new(),
     })
+}
+
+/// Two numbers, "-" for none.
+fn automatic(text: &str) -> Option<[Option<f64>; 2]> {
+    let number = |text: &str| match text {
+        "-" => Some(None),
+        value => value.parse().ok().filter(|v: &f64| *v >= 0.0).map(Some),
+    };
+    let (below, share) = text.split_once(' ')?;
+    Some([number(below)?, number(share)?])
 }
 
 /// Three tolerances, "-" for the general one, and how they go up the hierarchy.
@@ -363,6 +452,54 @@ mod tests {
         );
         assert!(clips.pinned("LeftFoot", "hips/LeftFoot") && !clips.pinned("Toe", "Toe"));
         assert_eq!(clips.local, Some(([Some(0.1), None, Some(0.3)], true)));
+    }
+
+    #[test]
+    fn automatic_layers_are_worked_out_again() {
+        // A chain of three, whose last joint carries two tips; all bones are 10 long.
+        let joint = |name: &str, parent: Option<usize>| Joint {
+            name: name.into(),
+            parent,
+            rest: meshreel_scene::Qvv {
+                translation: glam::DVec3::new(0.0, 10.0, 0.0),
+                ..meshreel_scene::Qvv::IDENTITY
+            },
+            ..Joint::default()
+        };
+        let skeleton = Skeleton {
+            name: "s".into(),
+            joints: vec![
+                joint("a", None),
+                joint("b", Some(0)),
+                joint("c", Some(1)),
+                joint("tip1", Some(2)),
+                joint("tip2", Some(2)),
+            ],
+        };
+        let matters = importance(&skeleton, &[3.0; 5], &[1.0; 5]);
+        // The tips: three points at 3. c: itself, and two tips 10 away, four times each.
+        assert_eq!(matters[2..], [9.0 * 3.0 + 80.0, 9.0, 9.0]);
+        let highest = |more: &str| {
+            let text = format!("tolerance = 0.1\nlayer = - - 1 base\nlayer = - - 1 c\n{more}");
+            let asked = Asked::parse(&text).unwrap();
+            asked
+                .clips
+                .highest_layers(&skeleton, &[3.0; 5], &["base", "c"])
+        };
+        assert_eq!(highest("layer-auto = - 0.2 c\n"), [0, 0, 0, 1, 1]);
+        assert_eq!(highest("layer-auto = - 0.6 c\n"), [0, 0, 1, 1, 1]);
+        assert_eq!(highest("layer-auto = 0.05 - c\n"), [0, 0, 0, 1, 1]);
+        assert_eq!(highest("layer-auto = 0.01 - c\n"), [0; 5]);
+        assert_eq!(
+            highest("layer-auto = - 0.2 c\njoint-bias = 50 *1\n"),
+            [0, 0, 0, 0, 1]
+        );
+        assert_eq!(
+            highest("layer-auto = - 0.6 c\njoint-layer = base c\n"),
+            [0, 0, 0, 1, 1]
+        );
+        assert!(Asked::parse("tolerance = 1\nlayer = - - 1 c\nlayer-auto = x - c\n").is_err());
+        assert!(Asked::parse("tolerance = 1\njoint-bias = -1 c\n").is_err());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn compare(
     report: &mut ClipReport,
 ) -> Result<Vec<String>, meshreel::Error> {
     let layers = clip.layers();
-    let mut broken = as_asked(source, clip, &layers);
+    let mut broken = as_asked(source, &metric.shells, clip, &layers);
     let n = clip.joints();
     let samples = clip.samples();
     let layer_of: Vec<usize> = (0..n)
@@ -122,7 +122,7 @@ fn cost(
 }
 
 /// What the file has other than what was asked for.
-fn as_asked(source: &Source<'_>, clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
+fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
     let mut broken = Vec::new();
     let clips = &source.asked.clips;
     if !clips.layers.is_empty() && clips.layers.len() != layers.len() {
@@ -168,9 +168,9 @@ fn as_asked(source: &Source<'_>, clip: &Clip, layers: &[LayerInfo]) -> Vec<Strin
         }
     }
     let skeleton = source.skeleton;
-    for (j, joint) in skeleton.joints.iter().enumerate() {
-        let most =
-            clips.highest_layer(joint, &skeleton.path(j), layers.iter().map(|l| &l.name[..]));
+    let names: Vec<&str> = layers.iter().map(|l| &l.name[..]).collect();
+    let highest = clips.highest_layers(skeleton, shells, &names);
+    for (j, (joint, most)) in skeleton.joints.iter().zip(highest).enumerate() {
         if clip
             .cosmetic_level(j)
             .is_none_or(|of| usize::from(of) > most)

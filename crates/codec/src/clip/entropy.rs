@@ -398,25 +398,28 @@ impl<'a> Decoder<'a> {
         Decoder { state, bytes, at }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self) {
-        if self.state < LOW {
-            let word = match self.bytes.get(self.at..self.at + 2) {
-                Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
-                None => 0,
-            };
-            self.at += 2;
-            self.state = self.state << 16 | word;
-        }
+        let word = match self.bytes.get(self.at..self.at + 2) {
+            Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
+            None => 0,
+        };
+        // Whether a word is due is anyone's guess: no branch.
+        let due = self.state < LOW;
+        let filled = self.state << 16 | word;
+        self.state = if due { filled } else { self.state };
+        self.at += 2 * usize::from(due);
     }
 
     /// Next k.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, bucket: Bucket) -> i32 {
         let table = usize::from(bucket.table);
         let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
         let starts = &STARTS[table];
-        let symbol = starts.iter().filter(|&&s| s <= slot).count() - 1;
+        // How many starts are not above it, less the first: the top bits of differences, summed up side by side.
+        let below = |s: &u16| s.wrapping_sub(slot + 1) >> 15;
+        let symbol = usize::from(starts.iter().map(below).sum::<u16>() - 1) % SYMBOLS;
         let f = u32::from(FREQUENCIES[table][symbol]);
         self.state = f
             .wrapping_mul(self.state >> PRECISION)
@@ -435,7 +438,9 @@ impl<'a> Decoder<'a> {
             n = n << low | self.even(low);
         }
         let n = (n & 0x3FFF_FFFF) as i32;
-        if n != 0 && self.even(1) != 0 { -n } else { n }
+        // A sign of no bits where there is none, so that nothing needs to be guessed.
+        let sign = -(self.few(u32::from(n != 0)) as i32);
+        (n ^ sign) - sign
     }
 
     /// Next `bits` ≤ 32 bits of even chance.
@@ -445,6 +450,12 @@ impl<'a> Decoder<'a> {
             let low = self.even(12);
             return self.even(bits - 12) << 12 | low;
         }
+        self.few(bits)
+    }
+
+    /// The same of at most 12.
+    #[inline(always)]
+    fn few(&mut self, bits: u32) -> u32 {
         let value = self.state & ((1 << bits) - 1);
         self.state >>= bits;
         self.fill();

@@ -5,11 +5,11 @@
 //! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments · 32 zero bytes
 //! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the stored form
 //! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
-//! segment     factor u8: steps are those of `step` times factor/128 · bits of a sample u16 · per component a width code of 4 bits (0 … 12, then
-//!             14, 17, 24 bits), to whole bytes · origins, block by block · samples
+//! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
+//!             bytes: per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits) · origins, block by block · samples
 //! origins     vectors f32, angles i32 (2³² is a turn), each as components are ordered; of free rotations the smallest three: u16, two bits each which
 //!             is the largest, then the others as i16 in 2⁻¹⁴/√2, ordered so too
-//! sample      per component k + 2^(width − 1), `width` bits; all of a segment's samples take the same number of bits
+//! sample      per component k + 2^(width − 1), `width` bits; to whole bytes, as many for each sample of a segment
 //! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
 //! ```
 //!
@@ -36,8 +36,8 @@ const WIDTHS: Widths = Widths::new(BITS);
 pub const UNIT: u8 = 128;
 /// Bytes behind the last segment: whatever is read of a block at once is there.
 const TAIL: usize = 32;
-/// Bytes before the width codes.
-const HEADER: usize = 3;
+/// Bytes of a segment before the ends of its blocks.
+const ENDS: usize = 1;
 /// Kinds in the order of blocks.
 const KINDS: [Kind; 5] = [
     Kind::Free,
@@ -180,6 +180,10 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
         })
         .collect();
     let n = plan.components;
+    // What a block takes of them.
+    let sizes: Vec<usize> = (blocks.iter())
+        .map(|(_, groups)| plan.groups[groups[0]].components * groups.len())
+        .collect();
     let mut all = Vec::new();
     for segment in segments {
         let mut widths = vec![0; n];
@@ -195,16 +199,24 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
             .map(|w| BITS.iter().position(|have| u32::from(*have) >= *w))
             .collect::<Option<_>>()?;
         let widths: Vec<u32> = codes.iter().map(|c| u32::from(BITS[*c])).collect();
-        let stride = u16::try_from(widths.iter().sum::<u32>()).ok()?;
         all.push(segment.factor);
-        all.extend_from_slice(&stride.to_le_bytes());
+        let (mut first, mut end) = (0, 0);
+        for size in &sizes {
+            end += widths[first..first + size].iter().sum::<u32>();
+            all.extend_from_slice(&u16::try_from(end).ok()?.to_le_bytes());
+            first += size;
+        }
         let mut bits = Writer {
             out: &mut all,
             held: 0,
             count: 0,
         };
-        codes.iter().for_each(|code| bits.put(*code as u32, 4));
-        bits.align();
+        let mut codes = codes.iter();
+        for size in &sizes {
+            let own = codes.by_ref().take(*size);
+            own.for_each(|code| bits.put(*code as u32, 4));
+            bits.align();
+        }
         for (kind, groups) in &blocks {
             let origins = groups.iter().map(|&g| &segment.origins[g]);
             encode_origins(*kind, origins, &mut all);
@@ -220,8 +232,8 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
                     bits.put((sample[i] + (1 << (w - 1))) as u32, w);
                 }
             }
+            bits.align();
         }
-        bits.align();
         out.extend_from_slice(&u32::try_from(all.len()).ok()?.to_le_bytes());
     }
     out.extend_from_slice(&all);
@@ -281,11 +293,14 @@ struct Block {
     kind: Kind,
     /// Sub-tracks.
     lanes: usize,
-    /// Components of each.
-    components: usize,
     joints: [u32; LANES],
-    /// Its first component.
-    component: usize,
+    /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has none before it.
+    begin: usize,
+    before: u16,
+    /// Bytes from the segment's start to its width codes.
+    codes: usize,
+    /// Four bits per sub-track.
+    mask: u32,
     /// Bytes from the segment's start to its origins.
     origins: usize,
     /// Its first row of constants.
@@ -320,7 +335,7 @@ impl Resident {
             blocks: Vec::new(),
             rows: Vec::new(),
             of_joint: vec![[super::NONE; 3]; skeleton.parents.len()],
-            head: HEADER + plan.components.div_ceil(2),
+            head: 0,
             plan,
             bytes,
             starts,
@@ -332,10 +347,10 @@ impl Resident {
     }
 
     fn lay_out(&mut self) {
-        let mut component = 0;
-        for (kind, groups) in blocks(&self.plan) {
+        let blocks = blocks(&self.plan);
+        self.head = ENDS + 2 * blocks.len();
+        for (i, (kind, groups)) in blocks.into_iter().enumerate() {
             let group = |g: usize| &self.plan.groups[g];
-            let components = group(groups[0]).components;
             let row = self.rows.len();
             let mut joints = [0; LANES];
             for (lane, &g) in groups.iter().enumerate() {
@@ -356,14 +371,19 @@ impl Resident {
             self.blocks.push(Block {
                 kind,
                 lanes: groups.len(),
-                components,
                 joints,
-                component,
-                origins: self.head,
+                begin: ENDS + 2 * i.saturating_sub(1),
+                before: if i == 0 { 0 } else { u16::MAX },
+                codes: self.head,
+                mask: u32::MAX >> (4 * (LANES - groups.len())),
+                origins: 0,
                 row,
             });
-            component += components * groups.len();
-            self.head += origin_bytes(kind, groups.len());
+            self.head += (components(kind) * groups.len()).div_ceil(2);
+        }
+        for block in &mut self.blocks {
+            block.origins = self.head;
+            self.head += origin_bytes(block.kind, block.lanes);
         }
     }
 
@@ -375,10 +395,19 @@ impl Resident {
                 "a segment of a clip ends early, or has steps of zero",
             ));
         }
-        let sum = sum_of_widths(&self.bytes, start + HEADER, 0, self.plan.components);
+        let mut sum = 0;
+        let mut adds_up = true;
+        for block in &self.blocks {
+            adds_up &= block.begin(&self.bytes, start) == sum;
+            sum += match components(block.kind) {
+                1 => total::<1>(block.codes(&self.bytes, start)),
+                2 => total::<2>(block.codes(&self.bytes, start)),
+                _ => total::<3>(block.codes(&self.bytes, start)),
+            };
+        }
         let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
-        let size = self.head + (sum * samples).div_ceil(8);
-        if sum != self.stride(start) || start + size != end {
+        let size = self.head + sum.div_ceil(8) * samples;
+        if !adds_up || sum.div_ceil(8) != self.stride(start) || start + size != end {
             return Err(Corrupt(
                 "a segment of a clip is of another size than its samples",
             ));
@@ -395,11 +424,12 @@ impl Resident {
         Ok(())
     }
 
-    /// Bits of a sample of the segment that begins at `start`.
+    /// Bytes of a sample of the segment that begins at `start`.
+    #[inline(always)]
     fn stride(&self, start: usize) -> usize {
-        match self.bytes.get(start + 1..start + 3) {
-            Some(b) => usize::from(u16::from_le_bytes([b[0], b[1]])),
-            None => 0,
+        match self.blocks.len() {
+            0 => 0,
+            n => usize::from(word(&self.bytes, start + ENDS + 2 * (n - 1))).div_ceil(8),
         }
     }
 
@@ -409,38 +439,65 @@ impl Resident {
     }
 }
 
-/// Sixteen nibbles from a byte on; zeros behind the end.
-#[inline(always)]
-fn nibbles(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(window) => u64::from_le_bytes(*window),
-        None => 0,
+impl Block {
+    /// Bits of a sample before it.
+    #[inline(always)]
+    fn begin(&self, bytes: &[u8], start: usize) -> usize {
+        usize::from(word(bytes, start + self.begin) & self.before)
+    }
+
+    /// Its width codes: a row per component, four bits per sub-track.
+    #[inline(always)]
+    fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
+        // Four more bytes than three full rows take are there: origins, samples or the tail.
+        let window: [u8; 16] = chunk(bytes, start + self.codes)
+            .copied()
+            .unwrap_or_default();
+        let window = u128::from_le_bytes(window);
+        std::array::from_fn(|row| (window >> (4 * self.lanes * row)) as u32 & self.mask)
     }
 }
 
-/// Sum of the widths of `count` components from `first` on; the codes begin at byte `codes`.
-#[inline]
-fn sum_of_widths(bytes: &[u8], codes: usize, first: usize, count: usize) -> usize {
-    const ONES: u64 = 0x1111_1111_1111_1111;
-    const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
-    let (mut at, end) = (first, first + count);
-    let mut sum = 0;
-    while at < end {
-        let odd = at % 2;
-        let n = (16 - odd).min(end - at);
-        let v = (nibbles(bytes, codes + at / 2) >> (4 * odd)) & (u64::MAX >> (64 - 4 * n));
-        // Codes are widths but for the last three, which have both high bits set.
-        let pairs = (v & LOW) + ((v >> 4) & LOW);
-        sum += (pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize;
-        let high = (v >> 3) & (v >> 2) & ONES;
-        if high != 0 {
-            let (one, two) = (high & v, high & (v >> 1));
-            sum +=
-                (one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones()) as usize;
-        }
-        at += n;
+/// Components of a sub-track.
+#[inline(always)]
+fn components(kind: Kind) -> usize {
+    match kind {
+        Kind::Hinge => 1,
+        Kind::TwoAxes => 2,
+        Kind::Free | Kind::Translation | Kind::Scale => 3,
     }
-    sum
+}
+
+#[inline(always)]
+fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// A little-endian word; 0 behind the end.
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(chunk(bytes, at).copied().unwrap_or_default())
+}
+
+/// Sum of the widths of eight codes.
+#[inline(always)]
+fn sum_of_widths(codes: u32) -> usize {
+    const ONES: u32 = 0x1111_1111;
+    const LOW: u32 = 0x0F0F_0F0F;
+    // Codes are widths but for the last three, which have both high bits set.
+    let pairs = (codes & LOW) + ((codes >> 4) & LOW);
+    let sum = pairs.wrapping_mul(0x0101_0101) >> 24;
+    let high = (codes >> 3) & (codes >> 2) & ONES;
+    if high == 0 {
+        return sum as usize;
+    }
+    let (one, two) = (high & codes, high & (codes >> 1));
+    let more = one.count_ones() + 3 * two.count_ones() + 5 * (one & two).count_ones();
+    (sum + more) as usize
+}
+
+fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
+    codes.into_iter().map(sum_of_widths).sum()
 }
 
 /// What [`sample`] needs of a sub-track beside its components, in the order of its rows.
@@ -489,12 +546,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn widths_sum_up(bytes in any::<[u8; 40]>(), first in 0usize..40, count in 0usize..40) {
-            let code = |i: usize| bytes[i / 2] >> (4 * (i % 2)) & 15;
-            let want: usize = (first..first + count).map(|i| usize::from(BITS[usize::from(code(i))])).sum();
-            let mut longer = bytes.to_vec();
-            longer.extend([0; TAIL]);
-            prop_assert_eq!(sum_of_widths(&longer, 0, first, count), want);
+        fn widths_sum_up(codes in any::<u32>()) {
+            let want: usize = (0..8).map(|i| usize::from(BITS[(codes >> (4 * i) & 15) as usize])).sum();
+            prop_assert_eq!(sum_of_widths(codes), want);
         }
     }
 }

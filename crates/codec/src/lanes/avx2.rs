@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{LANES, Lanes, Number, Place, Points, Row, Task, Widths};
+use super::{LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
 use crate::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -15,6 +15,15 @@ pub(super) fn run<T: Task>(_: Avx2, task: T) {
     }
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe { inside(task) }
+}
+
+/// Asks for a line of 64 bytes after the other.
+#[inline(always)]
+pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
+    for line in bytes.chunks(64) {
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
+    }
 }
 
 // SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the proof that the
@@ -318,41 +327,109 @@ impl Lanes for Eight {
         })
     }
     #[inline(always)]
-    fn fields(bytes: &[u8], first: [usize; 2], codes: u32, widths: &Widths) -> ([Self; 2], usize) {
-        // SAFETY: see above; gathers stay within `bytes`, see there.
+    fn fields<const ROWS: usize>(
+        bytes: &[u8],
+        at: [usize; 2],
+        first: usize,
+        codes: [u32; ROWS],
+        widths: &Widths,
+    ) -> [[Self; 2]; ROWS] {
+        const { assert!(ROWS <= 4) };
+        let mut four = [0u32; 4];
+        four[..ROWS].copy_from_slice(&codes);
+        let mut out = [[Eight::splat(0.0); 2]; ROWS];
+        // SAFETY: see above; fields are fetched where `room` says that all are there.
         unsafe {
-            let places = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
-            let codes = _mm256_srlv_epi32(_mm256_set1_epi32(codes as i32), places);
-            let codes = _mm256_and_si256(codes, _mm256_set1_epi32(15));
-            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(widths.0.as_ptr().cast()));
-            // The upper bytes are of code 0, and so is what they become.
-            let widths = _mm256_shuffle_epi8(table, codes);
-            // Sums up to each: within both halves, and then the lower half's on top of the upper one's.
-            let sums = _mm256_add_epi32(widths, _mm256_slli_si256::<4>(widths));
-            let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
-            let low = _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(3));
-            let upper = _mm256_blend_epi32::<0xF0>(_mm256_setzero_si256(), low);
-            let sums = _mm256_add_epi32(sums, upper);
-            let before = _mm256_sub_epi32(sums, widths);
-            let all = _mm256_extract_epi32::<7>(sums) as u32 as usize;
-            let range = _mm256_sllv_epi32(_mm256_set1_epi32(1), widths);
-            let mask = _mm256_sub_epi32(range, _mm256_set1_epi32(1));
-            let half = _mm256_srli_epi32::<1>(range);
-            // No closure: it would stay outside the instruction set.
-            let mut out = [Eight(_mm256_setzero_ps()); 2];
-            for (out, first) in out.iter_mut().zip(first) {
-                // No field begins behind `first + all`, so four bytes of each are there.
-                if first.saturating_add(all) / 8 + 4 <= bytes.len() {
-                    let at = _mm256_add_epi32(before, _mm256_set1_epi32((first & 7) as i32));
-                    let from = bytes.as_ptr().add(first / 8).cast();
-                    let words = _mm256_i32gather_epi32::<1>(from, _mm256_srli_epi32::<3>(at));
-                    let fields =
-                        _mm256_srlv_epi32(words, _mm256_and_si256(at, _mm256_set1_epi32(7)));
-                    let fields = _mm256_sub_epi32(_mm256_and_si256(fields, mask), half);
-                    *out = Eight(_mm256_cvtepi32_ps(fields));
-                }
+            // A byte per field, eight per row: widths, and their sums within the row.
+            let codes = _mm_loadu_si128(four.as_ptr().cast());
+            let nibble = _mm_set1_epi8(15);
+            let low = _mm_and_si128(codes, nibble);
+            let high = _mm_and_si128(_mm_srli_epi16::<4>(codes), nibble);
+            let table = _mm_loadu_si128(widths.0.as_ptr().cast());
+            let wide = [
+                _mm_shuffle_epi8(table, _mm_unpacklo_epi8(low, high)),
+                _mm_shuffle_epi8(table, _mm_unpackhi_epi8(low, high)),
+            ];
+            let sums = [sums(wide[0]), sums(wide[1])];
+            let ends = [
+                _mm_cvtsi128_si64(sums[0]) as u64,
+                _mm_extract_epi64::<1>(sums[0]) as u64,
+                _mm_cvtsi128_si64(sums[1]) as u64,
+                _mm_extract_epi64::<1>(sums[1]) as u64,
+            ];
+            let all: u64 = ends[..ROWS].iter().map(|e| e >> 56).sum();
+            if !room(bytes, at, first + all as usize) {
+                return out;
             }
-            (out, all)
+            let from = [bytes.as_ptr().add(at[0]), bytes.as_ptr().add(at[1])];
+            let mut first = first;
+            for row in 0..ROWS {
+                let (own, sums) = (wide[row / 2], sums[row / 2]);
+                let before = _mm_sub_epi8(sums, own);
+                let (own, before) = match row % 2 {
+                    0 => (own, before),
+                    _ => (
+                        _mm_unpackhi_epi64(own, own),
+                        _mm_unpackhi_epi64(before, before),
+                    ),
+                };
+                // Known to be below 32, which spares asking.
+                let own = _mm256_and_si256(_mm256_cvtepu8_epi32(own), _mm256_set1_epi32(31));
+                let range = _mm256_sllv_epi32(_mm256_set1_epi32(1), own);
+                let mask = _mm256_sub_epi32(range, _mm256_set1_epi32(1));
+                let half = _mm256_srli_epi32::<1>(range);
+                // Four fields take at most 100 bits: they are fetched at once. Both samples' lie alike.
+                let four = (ends[row] >> 24) as usize & 0xFF;
+                let (a, b) = (first, first + four);
+                let moves = _mm256_set_m128i(
+                    _mm_set1_epi32((b & 7) as i32 - four as i32),
+                    _mm_set1_epi32((a & 7) as i32),
+                );
+                let bits = _mm256_add_epi32(_mm256_cvtepu8_epi32(before), moves);
+                let low = _mm256_shuffle_epi8(_mm256_srli_epi32::<3>(bits), each_byte());
+                let which = _mm256_add_epi8(low, _mm256_set1_epi32(0x0302_0100));
+                let shift = _mm256_and_si256(bits, _mm256_set1_epi32(7));
+                for s in 0..2 {
+                    let window = _mm256_set_m128i(
+                        _mm_loadu_si128(from[s].add(b / 8).cast()),
+                        _mm_loadu_si128(from[s].add(a / 8).cast()),
+                    );
+                    let words = _mm256_shuffle_epi8(window, which);
+                    let fields = _mm256_and_si256(_mm256_srlv_epi32(words, shift), mask);
+                    out[row][s] = Eight(_mm256_cvtepi32_ps(_mm256_sub_epi32(fields, half)));
+                }
+                first += (ends[row] >> 56) as usize;
+            }
         }
+        out
+    }
+}
+
+/// Sums up to each byte within each half.
+#[inline(always)]
+fn sums(bytes: __m128i) -> __m128i {
+    // SAFETY: see above.
+    unsafe {
+        let sums = _mm_add_epi8(bytes, _mm_slli_epi64::<8>(bytes));
+        let sums = _mm_add_epi8(sums, _mm_slli_epi64::<16>(sums));
+        _mm_add_epi8(sums, _mm_slli_epi64::<32>(sums))
+    }
+}
+
+/// Shuffles the lowest byte of each number to all of its four.
+#[inline(always)]
+fn each_byte() -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        _mm256_setr_epi32(
+            0,
+            0x0404_0404,
+            0x0808_0808,
+            0x0C0C_0C0C,
+            0,
+            0x0404_0404,
+            0x0808_0808,
+            0x0C0C_0C0C,
+        )
     }
 }

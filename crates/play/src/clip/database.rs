@@ -42,7 +42,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_format::{FileSource, ReadAt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// Memory and threads of a database.
 #[derive(Clone, Debug)]
@@ -777,6 +777,20 @@ impl DatabaseClip {
     fn entry(&self) -> &Entry {
         &self.fixed.clips[self.clip]
     }
+
+    fn published(&self) -> RwLockReadGuard<'_, Published> {
+        (self.published.read()).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn there<'a>(&'a self, published: &'a Published, layer: usize) -> There<'a> {
+        There {
+            entry: self.entry(),
+            published,
+            clip: self.clip,
+            layer,
+        }
+    }
+
     /// Name.
     pub fn name(&self) -> &str {
         &self.entry().name
@@ -831,18 +845,8 @@ impl DatabaseClip {
         }
         self.of(cursor)?;
         let entry = self.entry();
-        let published = self
-            .published
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let have = |layer| {
-            Some(There {
-                entry,
-                published: &published,
-                clip: self.clip,
-                layer,
-            })
-        };
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
         let spot = entry.set.spot(seconds, repeats);
         (entry.set)
             .pose(have, &mut cursor.layers, spot, rounding, pose)
@@ -863,18 +867,8 @@ impl DatabaseClip {
         }
         self.of(cursor)?;
         let entry = self.entry();
-        let published = self
-            .published
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let have = |layer| {
-            Some(There {
-                entry,
-                published: &published,
-                clip: self.clip,
-                layer,
-            })
-        };
+        let published = self.published();
+        let have = |layer| Some(self.there(&published, layer));
         let spot = entry.set.spot(seconds, repeats);
         (entry.set)
             .joint(have, &mut cursor.layers, spot, rounding, joint)

@@ -3,7 +3,7 @@
 //! A pose begins as the bind pose; then each layer, the base first, puts the joints that are its own. A tier that is missing makes samples their predictions, a
 //! layer that is missing leaves its joints as they are.
 
-use super::blend;
+use super::blend::between;
 use crate::Error;
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
@@ -200,20 +200,9 @@ impl LayerSet {
             if let Some(have) = have(l)
                 && let Some(keys) = have.keys()
             {
-                let (from, part) = layer.place(self.samples(), spot, rounding);
-                for (slot, sample) in from.into_iter().enumerate() {
-                    layer.keep(&have, keys, cursor, slot, sample, from[1])?;
-                    if part == 0.0 {
-                        break;
-                    }
-                }
-                let [a, b] = &cursor.pose;
+                let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
                 for &j in &layer.joints {
-                    let j = j as usize;
-                    match part == 0.0 || self.table.stepped[j] {
-                        true => out[j] = a[j],
-                        false => blend(&a[j..=j], &b[j..=j], part as f32, &mut out[j..=j]),
-                    }
+                    out[j as usize] = self.between(cursor, j as usize, part);
                 }
             } else {
                 *cursor = LayerCursor {
@@ -244,26 +233,22 @@ impl LayerSet {
         if let Some(have) = have(l)
             && let Some(keys) = have.keys()
         {
-            let (from, part) = layer.place(self.samples(), spot, rounding);
-            for (slot, sample) in from.into_iter().enumerate() {
-                layer.keep(&have, keys, cursor, slot, sample, from[1])?;
-                if part == 0.0 {
-                    break;
-                }
-            }
-            let [a, b] = &cursor.pose;
-            out.bind = false;
-            match part == 0.0 || self.table.stepped[joint] {
-                true => out.local = a[joint],
-                false => blend(
-                    &a[joint..=joint],
-                    &b[joint..=joint],
-                    part as f32,
-                    std::slice::from_mut(&mut out.local),
-                ),
-            }
+            let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
+            out = JointPose {
+                local: self.between(cursor, joint, part),
+                bind: false,
+            };
         }
         Ok(out)
+    }
+
+    /// A joint between the two poses of a cursor. Stepped ones have the value of the first.
+    fn between(&self, cursor: &LayerCursor, joint: usize, part: f64) -> Transform {
+        let [a, b] = &cursor.pose;
+        match part == 0.0 || self.table.stepped[joint] {
+            true => a[joint],
+            false => between(&a[joint], &b[joint], part as f32),
+        }
     }
 }
 
@@ -291,6 +276,26 @@ impl LayerPlan {
             Rounding::Nearest if part >= 0.5 => ([b, b], 0.0),
             Rounding::Floor | Rounding::Ceil | Rounding::Nearest => ([a, a], 0.0),
         }
+    }
+
+    /// Sees to it that the poses of a cursor are those around a place, and says how far it is from the first to the second.
+    fn around<H: Have>(
+        &self,
+        samples: usize,
+        have: &H,
+        keys: &[i32],
+        cursor: &mut LayerCursor,
+        spot: Spot,
+        rounding: Rounding,
+    ) -> Result<f64, Corrupt> {
+        let (from, part) = self.place(samples, spot, rounding);
+        for (slot, sample) in from.into_iter().enumerate() {
+            self.keep(have, keys, cursor, slot, sample, from[1])?;
+            if part == 0.0 {
+                break;
+            }
+        }
+        Ok(part)
     }
 
     /// Sees to it that the pose of `slot` is that of `sample`, from all that is there.

@@ -28,6 +28,16 @@ pub trait Pose {
         self.translation(joint, value.translation);
         self.scale(joint, value.scale);
     }
+
+    /// Writes one transform after the other, from the first joint on, as many as there is room for.
+    #[inline]
+    fn put_all(&mut self, values: &[Transform]) {
+        for (joint, value) in values.iter().enumerate() {
+            if self.wants(joint) {
+                self.put(joint, value);
+            }
+        }
+    }
 }
 
 impl Pose for [Transform] {
@@ -57,6 +67,11 @@ impl Pose for [Transform] {
         if let Some(out) = self.get_mut(joint) {
             *out = *value;
         }
+    }
+    #[inline]
+    fn put_all(&mut self, values: &[Transform]) {
+        let n = self.len().min(values.len());
+        self[..n].copy_from_slice(&values[..n]);
     }
 }
 
@@ -232,7 +247,11 @@ pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Er
 }
 
 /// Writes those of `values` that are wanted.
+#[inline]
 pub(super) fn put_all(values: &[Transform], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
+    if query.mask.is_none() {
+        return pose.put_all(values);
+    }
     for (j, value) in values.iter().enumerate() {
         if query.wants(j) && pose.wants(j) {
             pose.put(j, value);

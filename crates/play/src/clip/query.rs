@@ -65,6 +65,7 @@ impl<'a> Query<'a> {
     }
 
     /// Whether joint `j` is wanted.
+    #[inline]
     pub(super) fn wants(&self, j: usize) -> bool {
         self.mask.is_none_or(|mask| mask.has(j))
     }
@@ -88,6 +89,7 @@ impl<'a> Query<'a> {
     }
 
     /// Samples around the time, and how far each joint is from the first to the second.
+    #[inline]
     pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, Each<'a>) {
         let (left, right, part) = super::locate(samples, fps, self.seconds, self.repeats);
         let each = Each {

@@ -74,6 +74,7 @@ impl ResidentClip {
     pub fn pose(&self, query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
         check(pose, self.joints())?;
         let (left, right, each) = query.locate(self.samples(), self.fps());
+        self.resident.fetch(left, right);
         put_all(self.resident.plan.still(), query, pose);
         let mask = query.mask;
         self.resident

@@ -1,7 +1,7 @@
 //! Poses and single joints of the resident form. Formulas are written once, over one number or eight ([`crate::lanes`]): a pose is computed eight
 //! sub-tracks at a time, a joint by itself, with the same bits.
 
-use super::{Block, HEADER, Resident, SEGMENT, TAIL, UNIT, WIDTHS, nibbles, sum_of_widths};
+use super::{Block, Resident, SEGMENT, TAIL, UNIT, WIDTHS, chunk, sum_of_widths, word};
 use crate::clip::NONE;
 use crate::clip::stored::Kind;
 use crate::isa::Isa;
@@ -71,8 +71,8 @@ struct Place<'a> {
     bytes: &'a [u8],
     /// First byte of the segment.
     start: usize,
-    /// Bits of both samples' next components.
-    first: [usize; 2],
+    /// First bytes of both samples.
+    samples: [usize; 2],
     scale: f32,
 }
 
@@ -91,7 +91,29 @@ impl Resident {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
-    /// The same by a given instruction set.
+    /// Fetches what [`Resident::pose`] of these samples will read, if it is not in the caches: to be called before what else there is to do.
+    #[inline]
+    pub fn fetch(&self, left: usize, right: usize) {
+        let isa = Isa::get();
+        lanes::fetch(isa, bytemuck::cast_slice(&self.rows));
+        let mut last = usize::MAX;
+        for sample in [left, right] {
+            let segment = sample / SEGMENT;
+            let Some(start) = self.starts.get(segment) else {
+                return;
+            };
+            let start = *start as usize;
+            let sample = start + self.head + sample % SEGMENT * self.stride(start);
+            let head = if segment == last { sample } else { start };
+            last = segment;
+            let end = (sample + self.plan.components).min(self.bytes.len());
+            let whole = self.bytes.get(head..(start + self.head).max(head));
+            lanes::fetch(isa, whole.unwrap_or_default());
+            lanes::fetch(isa, self.bytes.get(sample..end).unwrap_or_default());
+        }
+    }
+
+    /// [`Resident::pose`] by a given instruction set.
     #[inline]
     pub fn pose_on(
         &self,
@@ -129,37 +151,29 @@ impl Resident {
                 &self.blocks[*place as usize / LANES],
                 *place as usize % LANES,
             );
-            let value = match right {
-                None => self.one(block, lane, left, part),
-                Some(right) => between(
-                    block.kind,
-                    self.one(block, lane, left, 0.0),
-                    self.one(block, lane, right, 0.0),
-                    part,
-                ),
-            };
-            let [x, y, z, _] = value;
+            let value = self.one(block, lane, &left, right.as_ref(), part);
             match block.kind {
-                Kind::Translation => out.translation = [x, y, z],
-                Kind::Scale => out.scale = [x, y, z],
+                Kind::Translation => out.translation = [value[0], value[1], value[2]],
+                Kind::Scale => out.scale = [value[0], value[1], value[2]],
                 _ => out.rotation = value,
             }
         }
     }
 
     /// Both samples: as two of one segment, or as two places of their own.
+    #[inline(always)]
     fn places(&self, left: usize, right: usize) -> Option<(Place<'_>, Option<Place<'_>>)> {
         let place = |segment: usize, samples: [usize; 2]| {
             // That the segment ends somewhere says that it is there.
             self.starts.get(segment + 1)?;
             let start = self.starts[segment] as usize;
             let stride = self.stride(start);
-            let first = samples.map(|s| 8 * (start + self.head) + s % SEGMENT * stride);
+            let samples = samples.map(|s| start + self.head + s % SEGMENT * stride);
             let factor = f32::from(*self.bytes.get(start)?);
             Some(Place {
                 bytes: &self.bytes,
                 start,
-                first,
+                samples,
                 scale: factor * (1.0 / UNIT as f32),
             })
         };
@@ -175,62 +189,97 @@ impl Resident {
     }
 
     /// The value of one sub-track: a rotation, or a vector in the first three.
-    fn one(&self, block: &Block, lane: usize, place: Place<'_>, part: f32) -> [f32; 4] {
-        let bytes = place.bytes;
-        let codes = place.start + HEADER;
-        let mut k = [0.0; 3];
-        let mut before = sum_of_widths(bytes, codes, 0, block.component + lane);
-        for c in 0..block.components {
-            let component = block.component + c * block.lanes + lane;
-            let code = nibbles(bytes, codes + component / 2) >> (4 * (component % 2));
-            let width = WIDTHS.get(code as u32);
-            let [a, b] = place.first.map(|first| field(bytes, first + before, width));
-            k[c] = (a + (b - a) * part) * place.scale;
-            if c + 1 < block.components {
-                before += sum_of_widths(bytes, codes, component, block.lanes);
+    #[inline]
+    fn one(
+        &self,
+        block: &Block,
+        lane: usize,
+        left: &Place<'_>,
+        right: Option<&Place<'_>>,
+        part: f32,
+    ) -> [f32; 4] {
+        // The lane is below eight: that it is spares what is checked below.
+        let lane = lane % LANES;
+        match block.kind {
+            Kind::Free => self.one_of::<3>(Kind::Free, block, lane, left, right, part),
+            Kind::TwoAxes => self.one_of::<2>(Kind::TwoAxes, block, lane, left, right, part),
+            Kind::Hinge => self.one_of::<1>(Kind::Hinge, block, lane, left, right, part),
+            Kind::Translation | Kind::Scale => {
+                self.one_of::<3>(Kind::Translation, block, lane, left, right, part)
             }
+        }
+    }
+
+    #[inline(always)]
+    fn one_of<const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        lane: usize,
+        left: &Place<'_>,
+        right: Option<&Place<'_>>,
+        part: f32,
+    ) -> [f32; 4] {
+        match right {
+            None => self.one_in::<ROWS>(kind, block, lane, left, part),
+            Some(right) => between(
+                kind,
+                self.one_in::<ROWS>(kind, block, lane, left, 0.0),
+                self.one_in::<ROWS>(kind, block, lane, right, 0.0),
+                part,
+            ),
+        }
+    }
+
+    /// `kind` is said where this is called, so that the compiler knows it, as is ROWS, its components.
+    #[inline(always)]
+    fn one_in<const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        lane: usize,
+        place: &Place<'_>,
+        part: f32,
+    ) -> [f32; 4] {
+        let bytes = place.bytes;
+        let codes = block.codes::<ROWS>(bytes, place.start);
+        let mut row = block.begin(bytes, place.start);
+        let mut k = [0.0; 3];
+        for c in 0..ROWS {
+            let first = row + sum_of_widths(codes[c] & !(u32::MAX << (4 * lane)));
+            let width = WIDTHS.get(codes[c] >> (4 * lane));
+            let [a, b] = place.samples.map(|at| field(bytes, at, first, width));
+            k[c] = (a + (b - a) * part) * place.scale;
+            row += sum_of_widths(codes[c]);
         }
         let origins = place.start + block.origins;
         let mut origin = [0.0; 4];
-        let word = |c: usize| four(bytes, origins + 4 * (c * block.lanes + lane));
-        match block.kind {
+        let four = |c: usize| -> [u8; 4] {
+            let at = origins + 4 * (c * block.lanes + lane);
+            chunk(bytes, at).copied().unwrap_or_default()
+        };
+        match kind {
             Kind::Free => {
-                let pairs = u16::from_le_bytes(two(bytes, origins));
                 for c in 0..3 {
                     let at = origins + 2 + 2 * (c * block.lanes + lane);
-                    origin[c] = f32::from(i16::from_le_bytes(two(bytes, at)));
+                    origin[c] = f32::from(word(bytes, at) as i16);
                 }
-                origin[3] = f32::from(pairs >> (2 * lane) & 3);
+                origin[3] = f32::from(word(bytes, origins) >> (2 * lane) & 3);
             }
             Kind::Hinge | Kind::TwoAxes => {
-                for c in 0..block.components {
-                    origin[c] = i32::from_le_bytes(word(c)) as f32;
+                for c in 0..ROWS {
+                    origin[c] = i32::from_le_bytes(four(c)) as f32;
                 }
             }
             Kind::Translation | Kind::Scale => {
                 for c in 0..3 {
-                    origin[c] = f32::from_le_bytes(word(c));
+                    origin[c] = f32::from_le_bytes(four(c));
                 }
             }
         }
-        let rows = &self.rows[block.row..];
-        value(block.kind, k, origin, &OneOf { rows, lane })
+        let rows = self.rows.get(block.row..).unwrap_or_default();
+        value(kind, k, origin, &OneOf { rows, lane })
     }
-}
-
-#[inline(always)]
-fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
-    bytes.get(at..)?.first_chunk()
-}
-
-#[inline(always)]
-fn two(bytes: &[u8], at: usize) -> [u8; 2] {
-    chunk(bytes, at).copied().unwrap_or_default()
-}
-
-#[inline(always)]
-fn four(bytes: &[u8], at: usize) -> [u8; 4] {
-    chunk(bytes, at).copied().unwrap_or_default()
 }
 
 struct Sampling<'a, P, S: ?Sized> {
@@ -243,111 +292,118 @@ struct Sampling<'a, P, S: ?Sized> {
 
 impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
     #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let Sampling {
-            resident,
-            mut left,
-            mut right,
-            parts,
-            out,
-        } = self;
-        for block in &resident.blocks {
+    fn run<L: Lanes>(mut self) {
+        let all = self.parts.all().map(L::splat);
+        for block in &self.resident.blocks {
             let joints = &block.joints[..block.lanes.min(LANES)];
-            if !joints.iter().any(|j| out.wants(*j as usize)) {
-                left.skip(block);
-                if let Some(right) = &mut right {
-                    right.skip(block);
-                }
+            if !joints.iter().any(|j| self.out.wants(*j as usize)) {
                 continue;
             }
-            let part = match parts.all() {
-                Some(part) => L::splat(part),
-                None => L::load(&block.joints.map(|j| parts.of(j as usize))),
+            let part = match all {
+                Some(part) => part,
+                None => L::load(&block.joints.map(|j| self.parts.of(j as usize))),
             };
-            let rows = resident.rows.get(block.row..).unwrap_or_default();
-            let value = match &mut right {
-                None => left.eight::<L>(block, rows, part),
-                Some(right) => {
-                    let zero = L::splat(0.0);
-                    let a = left.eight::<L>(block, rows, zero);
-                    let b = right.eight::<L>(block, rows, zero);
-                    between(block.kind, a, b, part)
-                }
-            };
-            let values = L::quaternions(value);
-            for (j, value) in joints.iter().zip(values) {
-                let j = *j as usize;
-                let [x, y, z, _] = value;
-                if out.wants(j) {
-                    match block.kind {
-                        Kind::Translation => out.translation(j, [x, y, z]),
-                        Kind::Scale => out.scale(j, [x, y, z]),
-                        _ => out.rotation(j, value),
-                    }
-                }
+            if block.lanes == 1 {
+                let joint = block.joints[0] as usize;
+                let (left, right, part) = (&self.left, self.right.as_ref(), self.parts.of(joint));
+                let value = self.resident.one(block, 0, left, right, part);
+                put(block.kind, joint, &value, self.out);
+                continue;
+            }
+            // Each kind by itself, so that the compiler knows what it is.
+            match block.kind {
+                Kind::Free => self.block::<L, 3>(Kind::Free, block, part),
+                Kind::TwoAxes => self.block::<L, 2>(Kind::TwoAxes, block, part),
+                Kind::Hinge => self.block::<L, 1>(Kind::Hinge, block, part),
+                Kind::Translation => self.block::<L, 3>(Kind::Translation, block, part),
+                Kind::Scale => self.block::<L, 3>(Kind::Scale, block, part),
             }
         }
     }
 }
 
-impl Place<'_> {
-    /// Passes over a block.
-    fn skip(&mut self, block: &Block) {
-        let count = block.components * block.lanes;
-        let bits = sum_of_widths(self.bytes, self.start + HEADER, block.component, count);
-        self.first = self.first.map(|first| first + bits);
-    }
-
-    /// Values of a block, and on to the next one.
+impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
     #[inline(always)]
-    fn eight<L: Lanes>(&mut self, block: &Block, rows: &[[f32; LANES]], part: L) -> [L; 4] {
+    fn block<L: Lanes, const ROWS: usize>(&mut self, kind: Kind, block: &Block, part: L) {
+        let rows = self.resident.rows.get(block.row..).unwrap_or_default();
+        let value = match &self.right {
+            None => self.left.eight::<L, ROWS>(kind, block, rows, part),
+            Some(right) => {
+                let zero = L::splat(0.0);
+                let a = self.left.eight::<L, ROWS>(kind, block, rows, zero);
+                let b = right.eight::<L, ROWS>(kind, block, rows, zero);
+                between(kind, a, b, part)
+            }
+        };
+        let values = L::quaternions(value);
+        for (lane, j) in block.joints[..block.lanes.min(LANES)].iter().enumerate() {
+            put(kind, *j as usize, &values[lane], self.out);
+        }
+    }
+}
+
+/// Puts a value where it is wanted.
+#[inline(always)]
+fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
+    if !out.wants(joint) {
+        return;
+    }
+    match kind {
+        Kind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
+        Kind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
+        _ => out.rotation(joint, *value),
+    }
+}
+
+impl Place<'_> {
+    /// Values of a block, as [`value`] gives them.
+    #[inline(always)]
+    fn eight<L: Lanes, const ROWS: usize>(
+        &self,
+        kind: Kind,
+        block: &Block,
+        rows: &[[f32; LANES]],
+        part: L,
+    ) -> [L; 4] {
         let zero = L::splat(0.0);
         let scale = L::splat(self.scale);
+        let begin = block.begin(self.bytes, self.start);
+        let codes = block.codes::<ROWS>(self.bytes, self.start);
+        let fields = L::fields(self.bytes, self.samples, begin, codes, &WIDTHS);
         let mut k = [zero; 3];
-        let mut component = block.component;
-        for k in k.iter_mut().take(block.components) {
-            let window = nibbles(self.bytes, self.start + HEADER + component / 2);
-            let codes = (window >> (4 * (component % 2))) & ((1 << (4 * block.lanes)) - 1);
-            let ([a, b], bits) = L::fields(self.bytes, self.first, codes as u32, &WIDTHS);
-            *k = (a + (b - a) * part) * scale;
-            self.first[0] += bits;
-            self.first[1] += bits;
-            component += block.lanes;
+        for c in 0..ROWS {
+            let [a, b] = fields[c];
+            k[c] = (a + (b - a) * part) * scale;
         }
         // What is read beyond the block is not used; the tail is as long as what is read at once.
         const { assert!(TAIL >= 4 * LANES) };
-        let origins = self
-            .bytes
-            .get(self.start + block.origins..)
-            .unwrap_or_default();
+        let origins = self.start + block.origins;
         let mut origin = [zero; 4];
-        match block.kind {
+        match kind {
             Kind::Free => {
-                if let Some(pairs) = origins.first_chunk() {
-                    origin[3] = L::pairs(u16::from_le_bytes(*pairs));
-                }
+                origin[3] = L::pairs(word(self.bytes, origins));
                 for c in 0..3 {
-                    if let Some(words) = chunk(origins, 2 + 2 * c * block.lanes) {
+                    if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * block.lanes) {
                         origin[c] = L::le_i16(words);
                     }
                 }
             }
             Kind::Hinge | Kind::TwoAxes => {
-                for c in 0..block.components {
-                    if let Some(words) = chunk(origins, 4 * c * block.lanes) {
+                for c in 0..ROWS {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
                         origin[c] = L::le_i32(words);
                     }
                 }
             }
             Kind::Translation | Kind::Scale => {
                 for c in 0..3 {
-                    if let Some(words) = chunk(origins, 4 * c * block.lanes) {
+                    if let Some(words) = chunk(self.bytes, origins + 4 * c * block.lanes) {
                         origin[c] = L::le_f32(words);
                     }
                 }
             }
         }
-        value(block.kind, k, origin, &AllOf(rows))
+        value(kind, k, origin, &AllOf(rows))
     }
 }
 
