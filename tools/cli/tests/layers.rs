@@ -181,6 +181,65 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
 }
 
 #[test]
+fn g03_g04_layers_of_the_resident_form() {
+    use meshreel::clip::ResidentClip;
+    use meshreel_compile::clip::{ClipOptions, resident};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    compiled(at, PLAIN);
+    let reel = Reel::open(at.join("set.reel"), &Limits::default()).unwrap();
+    let skeleton = &reel.skeletons().unwrap()[0];
+    let options = meshreel_scene::read::ReadOptions::default();
+    let (scene, _) = meshreel_scene::read::open(&at.join("walk.bvh"), &options).unwrap();
+    let layer_of = [0, 0, 0, 1, 1, 0, 0, 1, 1];
+    let compress = |layer_of: &[u8]| {
+        let (s, c) = (&scene.skeletons[0], &scene.clips[0]);
+        let options = ClipOptions {
+            tolerance: 0.01,
+            ..ClipOptions::default()
+        };
+        resident::compress_layers(s, c, &options, layer_of)
+    };
+    let (whole, layers) = compress(&layer_of).unwrap();
+    assert!(whole.max_error <= 0.01 && layers.len() == 2);
+    let layers: Vec<&[u8]> = layers.iter().map(Vec::as_slice).collect();
+    let one = ResidentClip::open(skeleton, &whole.bytes).unwrap();
+    let two = ResidentClip::open_layers(skeleton, &layers).unwrap();
+    let base = two.without(1);
+    assert!(base.bytes() < two.bytes() && two.bytes() < one.bytes() * 11 / 10);
+    let bits = |t: &Transform| {
+        let numbers = (t.rotation.into_iter()).chain(t.translation).chain(t.scale);
+        numbers.map(f32::to_bits).collect::<Vec<_>>()
+    };
+    for i in 0..500 {
+        let query = Query::at(f64::from(i) * 0.0371).wrapped();
+        let mut poses = [(); 3].map(|()| vec![Transform::IDENTITY; 9]);
+        for (clip, pose) in [&one, &two, &base].into_iter().zip(&mut poses) {
+            clip.pose(&query, &mut pose[..]).unwrap();
+            for (j, want) in pose.iter().enumerate() {
+                let (seconds, repeats) = (query.seconds, query.repeats);
+                let got = clip.joint(j, seconds, repeats, Rounding::None).unwrap();
+                assert_eq!(bits(&got), bits(want), "{i} {j}");
+            }
+        }
+        for j in 0..9 {
+            assert_eq!(two.cosmetic_level(j), usize::from(layer_of[j]));
+            assert_eq!(bits(&poses[0][j]), bits(&poses[1][j]), "{i} {j}");
+            let want = match layer_of[j] {
+                0 => &poses[0][j],
+                _ => &skeleton.rest[j],
+            };
+            assert_eq!(bits(&poses[2][j]), bits(want), "{i} {j}");
+        }
+    }
+    // Layers that do not belong together, or that are not closed.
+    assert!(ResidentClip::open_layers(skeleton, &[layers[0], layers[0]]).is_err());
+    assert!(ResidentClip::open_layers(skeleton, &[]).is_err());
+    assert!(compress(&[0, 1, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    assert!(compress(&[0; 3]).is_err());
+}
+
+#[test]
 fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

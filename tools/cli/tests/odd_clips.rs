@@ -93,7 +93,9 @@ fn e11_scalars_and_markers_on_the_command_line() {
     // What comes out has them too, within what the file keeps.
     succeeds(&["extract", "p.reel", "-o", "back.glb"], at);
     let back = json(&["verify", "back.glb", "p.reel", "--json"], at);
-    assert_eq!(back["ok"], true, "{back}");
+    let clip = &back["clips"][0];
+    assert_eq!(clip["ok"], true, "{back}");
+    assert!(clip["scalar_error"].as_f64().unwrap() < 1e-6, "{back}");
     let again = json(&["info", "back.glb", "--json"], at);
     let (was, now) = (json(&["info", "prism.glb", "--json"], at), again);
     assert_eq!(was["clips"][0]["markers"], now["clips"][0]["markers"]);

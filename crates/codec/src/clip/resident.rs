@@ -268,6 +268,32 @@ fn encode_origins<'a>(
     }
 }
 
+/// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer alone is a clip whose other joints stand in
+/// the rest pose; poses of all layers together are those of the whole bit for bit.
+pub fn take_out(
+    skeleton: &Skeleton<'_>,
+    plan: &Plan,
+    layer: u8,
+    segments: &[Segment],
+) -> Result<(Plan, Vec<Segment>), Corrupt> {
+    let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
+    let layers = &plan.header.split.layers;
+    let kept: Vec<bool> = (plan.groups.iter())
+        .map(|g| layers.get(g.joint) == Some(&layer))
+        .collect();
+    let components = super::layer::components(&plan.header, layer);
+    let part = |segment: &Segment| Segment {
+        factor: segment.factor,
+        origins: (segment.origins.iter().zip(&kept))
+            .filter_map(|(origin, kept)| kept.then_some(*origin))
+            .collect(),
+        k: (segment.k.chunks(plan.components.max(1)))
+            .flat_map(|sample| components.iter().map(|&c| sample[c]))
+            .collect(),
+    };
+    Ok((own, segments.iter().map(part).collect()))
+}
+
 /// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was stored.
 #[derive(Clone, Debug)]
 pub struct Resident {

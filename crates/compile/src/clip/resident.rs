@@ -30,6 +30,29 @@ pub fn compress(
     clip: &scene::Clip,
     options: &ClipOptions,
 ) -> Result<CompressedClip, Error> {
+    compress_layers(skeleton, clip, options, &[]).map(|(done, _)| done)
+}
+
+/// The same, and each layer alone: `layer_of` has the layer of each joint, none above those of its children. The first is the clip in one piece, made so
+/// that its layers can be taken out of it.
+pub fn compress_layers(
+    skeleton: &scene::Skeleton,
+    clip: &scene::Clip,
+    options: &ClipOptions,
+    layer_of: &[u8],
+) -> Result<(CompressedClip, Vec<Vec<u8>>), Error> {
+    let above = |j: usize| {
+        skeleton.joints[j]
+            .parent
+            .map_or(0, |parent| layer_of[parent])
+    };
+    let n = skeleton.joints.len();
+    if !layer_of.is_empty() && (layer_of.len() != n || (0..n).any(|j| above(j) > layer_of[j])) {
+        return Err(Error::misuse(format!(
+            "clip {}: a layer per joint, none lower than its parent's",
+            clip.name
+        )));
+    }
     super::check(skeleton, clip, options)?;
     let joints = Joints::new(skeleton, options.shell);
     joints.skeleton().check().map_err(|e| Error::Unsupported {
@@ -43,7 +66,7 @@ pub fn compress(
             constant: slack.0,
             axes: slack.1,
         };
-        if let Some(done) = encode(clip, &joints, &truth, tolerance, extent, slack) {
+        if let Some(done) = encode(clip, &joints, &truth, tolerance, extent, slack, layer_of) {
             return Ok(done);
         }
     }
@@ -62,7 +85,8 @@ fn encode(
     tolerance: f64,
     extent: f64,
     slack: Slack,
-) -> Option<CompressedClip> {
+    layer_of: &[u8],
+) -> Option<(CompressedClip, Vec<Vec<u8>>)> {
     let kinds = compact::kinds(truth, joints, tolerance, slack);
     let mut header = Header {
         samples: clip.samples as u32,
@@ -77,7 +101,10 @@ fn encode(
         scales: kinds.scales,
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split::default(),
+        split: Split {
+            layers: layer_of.to_vec(),
+            ..Split::default()
+        },
     };
     let n = header.components();
     header.sources = vec![[Source::default(); 2]; n];
@@ -104,7 +131,14 @@ fn encode(
     let plan = Plan::new(&skeleton, header).ok()?;
     let bytes = resident::encode(&plan, &segments)?;
     let max_error = measure(&Resident::open(&skeleton, &bytes).ok()?, truth, joints);
-    (max_error <= tolerance).then(|| CompressedClip {
+    let count = layer_of.iter().max().map_or(0, |most| *most + 1);
+    let layers = (0..count)
+        .map(|layer| {
+            let (plan, own) = resident::take_out(&skeleton, &plan, layer, &segments).ok()?;
+            resident::encode(&plan, &own)
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let done = CompressedClip {
         bytes,
         joints: joints.clone(),
         tolerance,
@@ -112,7 +146,8 @@ fn encode(
         side_bytes: [0; 2],
         rotations: [0; 5],
         finer: segments.iter().filter(|s| s.factor < UNIT).count(),
-    })
+    };
+    (max_error <= tolerance).then_some((done, layers))
 }
 
 fn segment(loops: &[Loop<'_>], s: usize) -> Option<Segment> {
