@@ -22,6 +22,9 @@ pub struct Arguments {
     /// Find this many bones instead of rigid parts.
     #[arg(long)]
     bones: Option<usize>,
+    /// Find as many bones as make the smallest file at the tolerance, with this effort (1 … 9).
+    #[arg(long, conflicts_with = "bones")]
+    choose: Option<u32>,
     /// Which points the bones are first sought with.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -81,7 +84,39 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     let all = Trajectories::new(points, positions);
     let tolerance = arguments.tolerance * all.diagonal();
     if let Some(bones) = arguments.bones {
-        return measure_skin(mesh, &all, bones, tolerance, arguments.seed);
+        let request = skin::Request {
+            seed: arguments.seed,
+            ..skin::Request::new(bones, tolerance)
+        };
+        let began = Instant::now();
+        let skin = skin::find(&all, &request).context("no skin")?;
+        print_skin(mesh, &all, &skin, began.elapsed().as_secs_f64());
+        return Ok(());
+    }
+    if let Some(effort) = arguments.choose {
+        let began = Instant::now();
+        let Some(choice) = skin::choose(&all, tolerance, 4, effort) else {
+            println!(
+                "{:<40} {:>7} {:>6} no skin",
+                mesh.path,
+                points,
+                all.frames()
+            );
+            return Ok(());
+        };
+        print_skin(mesh, &all, &choice.skin, began.elapsed().as_secs_f64());
+        let each = |bits: f64| bits / (points * all.frames()) as f64;
+        let bits = choice.bits;
+        println!(
+            "{:<40} bits per vertex and frame, estimated: {:.3} = bones {:.3} + rest and weights {:.3} + residual {:.3}; without {:.3}",
+            "",
+            each(bits.total()),
+            each(bits.bones),
+            each(bits.rest),
+            each(bits.residual),
+            each(bits.plain)
+        );
+        return Ok(());
     }
     let request = Request {
         tolerance,
@@ -124,20 +159,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure_skin(
-    mesh: &Mesh,
-    all: &Trajectories,
-    bones: usize,
-    tolerance: f64,
-    seed: u64,
-) -> anyhow::Result<()> {
-    let began = Instant::now();
-    let request = skin::Request {
-        seed,
-        ..skin::Request::new(bones, tolerance)
-    };
-    let skin = skin::find(all, &request).context("no skin")?;
-    let seconds = began.elapsed().as_secs_f64();
+fn print_skin(mesh: &Mesh, all: &Trajectories, skin: &skin::Skin, seconds: f64) {
     let (mut most, mut over) = (0.0f64, [0; 2]);
     for p in 0..all.points() {
         let off = |f: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
@@ -159,7 +181,6 @@ fn measure_skin(
         part(over[1]),
         seconds
     );
-    Ok(())
 }
 
 /// Points of each connected component.

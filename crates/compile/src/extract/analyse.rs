@@ -112,6 +112,37 @@ pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
+/// How far groups agree with the motion: of the points that move and are in a group of at least three, the part whose group moves as one. 0 if there are
+/// no such points.
+pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
+    let mut search = Search {
+        all,
+        tolerance,
+        telling: telling(all),
+        parts: Parts {
+            of: vec![NONE; all.points()],
+            transforms: vec![vec![Similarity::IDENTITY; all.frames()]],
+            broken_groups: Vec::new(),
+        },
+    };
+    search.still();
+    let (mut good, mut whole) = (0, 0);
+    for (_, members) in by_number(groups, &search.parts.of) {
+        if members.len() >= LEAST {
+            whole += members.len();
+            good += if search.take(&members) {
+                members.len()
+            } else {
+                0
+            };
+        }
+    }
+    match whole {
+        0 => 0.0,
+        _ => good as f64 / whole as f64,
+    }
+}
+
 /// Frames that differ most from each other, the first of all included.
 fn telling(all: &Trajectories) -> Vec<usize> {
     let stride = (all.points() / 2000).max(1);

@@ -5,6 +5,7 @@
 
 mod analyse;
 mod fit;
+pub mod ids;
 mod neighbours;
 pub mod skin;
 #[cfg(test)]
@@ -28,8 +29,15 @@ pub struct Trajectories {
 impl Trajectories {
     /// `positions`: those of frame 0, then of frame 1, …; all finite.
     pub fn new(points: usize, positions: Vec<[f32; 3]>) -> Trajectories {
-        debug_assert!(points > 0 && positions.len().is_multiple_of(points));
+        debug_assert!(positions.len().is_multiple_of(points.max(1)));
         Trajectories { points, positions }
+    }
+
+    /// Some of the points, in the order of `chosen`.
+    pub fn of(&self, chosen: &[u32]) -> Trajectories {
+        let frames = (0..self.frames()).map(|f| self.frame(f));
+        let positions = frames.flat_map(|frame| chosen.iter().map(move |&p| frame[p as usize]));
+        Trajectories::new(chosen.len(), positions.collect())
     }
 
     /// Number of points.

@@ -195,6 +195,77 @@ fn e15_ids_are_taken_and_wrong_ones_are_analysed() {
     assert_eq!(parts.broken_groups, [1]);
 }
 
+#[test]
+fn e14_the_hint_that_agrees_with_the_motion_is_used() {
+    let (rest, of) = wall(12, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    // One triangle per three points of a lump, and the same ids on faces and on points.
+    let corners = triangles(&of);
+    let counts = vec![3; corners.len() / 3];
+    let on_points: Vec<i64> = of.iter().map(|&i| 1000 - 7 * i as i64).collect();
+    let on_faces: Vec<i64> = (corners.chunks_exact(3))
+        .map(|t| on_points[t[0] as usize])
+        .collect();
+    let wrong: Vec<i64> = (0..of.len() as i64).map(|p| p % 5).collect();
+    let hints = [
+        ids::Hint::of_points("material", &wrong),
+        ids::Hint::of_faces("piece", of.len(), &counts, &corners, &on_faces),
+        ids::Hint::of_points("piece", &on_points),
+        ids::Hint::of_points("short", &on_points[1..]),
+    ];
+    assert_eq!(hints[1].groups.len(), hints[2].groups.len());
+    let given = ids::given(&all, &asked(&all), &hints);
+    assert_eq!(given.used, Some(1));
+    assert!(given.parts.broken_groups.is_empty());
+    assert_same(&given.parts, &of);
+    // Ids that swap: both are broken, the others help, all parts are found.
+    let mut swapped = on_points.clone();
+    for p in (0..of.len()).filter(|&p| of[p] < 2).step_by(2) {
+        swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
+    }
+    let given = ids::given(
+        &all,
+        &asked(&all),
+        &[ids::Hint::of_points("swapped", &swapped)],
+    );
+    assert_eq!(given.used, Some(0));
+    assert_eq!(given.parts.broken_groups.len(), 2);
+    assert_same(&given.parts, &of);
+    // Ids that say nothing.
+    let given = ids::given(&all, &asked(&all), &hints[..1]);
+    assert_eq!(given.used, None);
+    assert_same(&given.parts, &of);
+}
+
+#[test]
+fn e14_ids_on_faces_are_of_the_points_that_agree() {
+    // Two faces share points 1 and 2; point 4 has no face; corner 9 is not there.
+    let hint = ids::Hint::of_faces("id", 5, &[3, 3, 1], &[0, 1, 2, 2, 1, 3, 9], &[8, -8, 3]);
+    assert_eq!(hint.groups, [0, NONE, NONE, 1, NONE]);
+    let hint = ids::Hint::of_faces("id", 2, &[4_000_000_000, 3], &[0, 1], &[5, 6]);
+    assert_eq!(hint.groups, [0, 0]);
+}
+
+#[test]
+fn e05_what_rigid_parts_leave_is_taken_out_for_bones() {
+    let (rest, of) = wall(4, 10);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    let chosen = [7, 3, 3, 0];
+    let some = all.of(&chosen);
+    assert_eq!((some.points(), some.frames()), (4, all.frames()));
+    for f in 0..all.frames() {
+        for (i, &p) in chosen.iter().enumerate() {
+            assert_eq!(some.at(f, i as u32), all.at(f, p));
+        }
+    }
+}
+
 /// One triangle after the other over the points of each lump.
 fn triangles(of: &[usize]) -> Vec<u32> {
     let count = of.iter().max().map_or(0, |m| m + 1);

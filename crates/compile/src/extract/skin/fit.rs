@@ -16,6 +16,8 @@ const ROUNDS: usize = 6;
 const SPLIT: usize = 16;
 /// Steps of a point that follows the bones.
 const FOLLOW: usize = 3;
+/// What a first step leaves may be this many times too much for others to be taken.
+const HOPE: f64 = 4.0;
 /// Coordinates that say which points move alike.
 const ALIKE: usize = 12;
 /// Points around a new one that say how it may move.
@@ -223,8 +225,12 @@ impl Fit {
                         for k in 0..3 {
                             tried.rest[k] += self.means[i][k] - self.means[j as usize][k];
                         }
-                        settle(&self.bones, &mut tried, target, FOLLOW, scratch);
-                        let error = self.bones.error(&tried, target);
+                        settle(&self.bones, &mut tried, target, 1, scratch);
+                        let mut error = self.bones.error(&tried, target);
+                        if error < HOPE * best.1 {
+                            settle(&self.bones, &mut tried, target, FOLLOW, scratch);
+                            error = self.bones.error(&tried, target);
+                        }
                         if error < best.1 {
                             best = (tried, error);
                         }

@@ -42,7 +42,7 @@ pub use vertex::MOST;
 /// Points per bone, at least.
 const CROWD: usize = 4;
 /// Points that a race is run with.
-const RACE: usize = 1500;
+const RACE: usize = 1000;
 /// Points per bone in a race, at least: fewer fit by chance.
 const COMPANY: usize = 40;
 /// Numbers of bones that are tried, and which of them first.
@@ -51,7 +51,7 @@ const FIRST: usize = 7;
 /// Rounds of alternating.
 const ROUNDS: usize = 12;
 /// What few weights leave in the end, in parts of what 8 leave after a few steps: for estimates of bits.
-const FEWER: f64 = 2.2;
+const FEWER: f64 = 1.3;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ impl Request {
             bones,
             influences: 4,
             tolerance,
-            sample: 3000,
+            sample: 2500,
             steps: [12, 5, 20, 3],
             starts: 4,
             seed: 1,
@@ -232,7 +232,7 @@ impl Ground<'_> {
         if all.frames() < 2 {
             return None;
         }
-        let space = Space::new(all, (tolerance * 0.03).max(all.diagonal() * 1e-7))?;
+        let space = Space::new(all, (tolerance * 0.1).max(all.diagonal() * 1e-7))?;
         let rest = means(all);
         Some(Ground { all, space, rest })
     }

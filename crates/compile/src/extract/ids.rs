@@ -1,0 +1,94 @@
+//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are verified, never believed (E14, E15).
+
+use super::analyse::{Parts, Request, agreement, find};
+use super::{NONE, Trajectories};
+use std::collections::BTreeMap;
+
+/// Points that must move as their ids say, of those that have one, before an attribute is taken for one of ids.
+const ENOUGH: f64 = 0.5;
+
+/// Something that may tell parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Where it comes from, for remarks.
+    pub name: String,
+    /// Group of each point, or [`NONE`].
+    pub groups: Vec<u32>,
+}
+
+impl Hint {
+    /// From a value of each point.
+    pub fn of_points(name: &str, values: &[i64]) -> Hint {
+        let mut numbers = BTreeMap::new();
+        let groups = values.iter().map(|&value| number(&mut numbers, value));
+        Hint {
+            name: name.to_owned(),
+            groups: groups.collect(),
+        }
+    }
+
+    /// From a value of each face; `counts` and `corners` as meshes have them. Points between faces of different values belong to no group, nor do
+    /// points of no face. Faces without a value and corners that are not there are passed over.
+    pub fn of_faces(
+        name: &str,
+        points: usize,
+        counts: &[u32],
+        corners: &[u32],
+        values: &[i64],
+    ) -> Hint {
+        let mut numbers = BTreeMap::new();
+        let mut groups: Vec<Option<u32>> = vec![None; points];
+        let mut left = corners;
+        for (&count, &value) in counts.iter().zip(values) {
+            let (face, rest) = left.split_at(left.len().min(count as usize));
+            left = rest;
+            let group = number(&mut numbers, value);
+            for &p in face {
+                if let Some(known) = groups.get_mut(p as usize) {
+                    *known = match *known {
+                        Some(other) if other != group => Some(NONE),
+                        _ => Some(group),
+                    };
+                }
+            }
+        }
+        Hint {
+            name: name.to_owned(),
+            groups: groups.into_iter().map(|g| g.unwrap_or(NONE)).collect(),
+        }
+    }
+}
+
+/// Values in the order in which they appear.
+fn number(numbers: &mut BTreeMap<i64, u32>, value: i64) -> u32 {
+    let next = numbers.len() as u32;
+    *numbers.entry(value).or_insert(next)
+}
+
+/// What hints led to.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The parts; their `broken_groups` are of the hint that was used.
+    pub parts: Parts,
+    /// Which hint was used; the others do not tell how points move.
+    pub used: Option<usize>,
+}
+
+/// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups that do not move as one are analysed, as is
+/// everything if no hint agrees for more than half of its points. Work as of [`find`] and one fit per group.
+pub fn given(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> Given {
+    let mut best: Option<(f64, usize)> = None;
+    for (i, hint) in hints.iter().enumerate() {
+        if hint.groups.len() != all.points() {
+            continue;
+        }
+        let share = agreement(all, &hint.groups, request.tolerance);
+        if share > ENOUGH && best.is_none_or(|(other, _)| share > other) {
+            best = Some((share, i));
+        }
+    }
+    let used = best.map(|(_, i)| i);
+    let groups = used.map_or(request.groups, |i| &hints[i].groups);
+    let parts = find(all, &Request { groups, ..*request });
+    Given { parts, used }
+}
