@@ -18,6 +18,8 @@ pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync 
     fn blend(references: [Self; 4], coefficients: [i16; 4]) -> Self;
     /// `((Σ w·n >> 6)·ρ + 512) >> 10`.
     fn weigh(neighbours: [Self; 4], weights: [i16; 4], rho: i32) -> Self;
+    /// The same of four components, of which the last one means nothing.
+    fn weigh_all(neighbours: [[Self; 4]; 4], weights: [i16; 4], rho: i32) -> [Self; 4];
 }
 
 macro_rules! cell {
@@ -42,6 +44,14 @@ macro_rules! cell {
                 let term = |k: usize| (w[k] as $wide).wrapping_mul(n[k] as $wide);
                 let sum = term(0).wrapping_add(term(1)).wrapping_add(term(2)).wrapping_add(term(3));
                 ((sum >> 6).wrapping_mul(rho as $wide).wrapping_add(512) >> 10) as $t
+            }
+            #[inline(always)]
+            fn weigh_all(n: [[Self; 4]; 4], w: [i16; 4], rho: i32) -> [Self; 4] {
+                let mut out = [0; 4];
+                for k in 0..4 {
+                    out[k] = <$t as Cell>::weigh([n[0][k], n[1][k], n[2][k], n[3][k]], w, rho);
+                }
+                out
             }
         }
     )*};

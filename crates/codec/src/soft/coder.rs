@@ -8,9 +8,11 @@ use super::lattice::{self, Choice, Grid, Lattice};
 use super::pack::{self, Packer};
 use super::rans::{self, Frequencies, LANES, Starts};
 use super::schedule::REFERENCES;
-use super::tables::{self, LAYERS, NEAR, PAST, Tables};
-use super::token::{self, BitWriter, ESCAPE, RAW_BITS, TOKENS};
+use super::tables::{self, CONTEXTS, LAYERS, Tables};
+use super::token::{self, BitWriter, ESCAPE, RAW_BITS};
 use crate::bytes::put_varint;
+use crate::isa::Isa;
+use crate::lanes::{self, Lanes, Task};
 use std::ops::Range;
 
 /// What coding a frame needs and does not change.
@@ -47,24 +49,41 @@ pub const fn fraction<W: Cell>() -> u32 {
 impl Target {
     /// Fills `fixed` from the others. False if a position is not finite or lies outside the grid.
     pub fn prepare<W: Cell>(&mut self, grid: &Grid) -> bool {
+        let mut fits = true;
+        let width = std::marker::PhantomData::<W>;
+        lanes::run(Isa::get(), Prepare(self, grid, &mut fits, width));
+        fits
+    }
+}
+
+/// [`Target::prepare`].
+struct Prepare<'a, W>(
+    &'a mut Target,
+    &'a Grid,
+    &'a mut bool,
+    std::marker::PhantomData<W>,
+);
+
+impl<W: Cell> Task for Prepare<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Prepare(target, grid, fits, _) = self;
         let scale = f64::from(1u32 << fraction::<W>()) / f64::from(grid.unit);
         let most = f64::from(W::REACH) * f64::from(1u32 << fraction::<W>());
-        let centre = grid.centre.map(f64::from);
-        self.fixed.resize(self.source.len(), [0; 3]);
-        let mut fits = true;
-        for (f, s) in self.fixed.iter_mut().zip(&self.source) {
+        let centre = grid.centre;
+        target.fixed.resize(target.source.len(), [0; 3]);
+        for (f, s) in target.fixed.iter_mut().zip(&target.source) {
             for k in 0..3 {
-                let x = (f64::from(s[k]) - centre[k]) * scale;
-                fits &= x.abs() <= most;
+                let x = (f64::from(s[k]) - f64::from(centre[k])) * scale;
+                *fits &= x.abs() <= most;
                 f[k] = (x + 0.5f64.copysign(x)) as i32;
             }
         }
-        for (f, o) in self.fixed.iter_mut().zip(&self.outside) {
+        for (f, o) in target.fixed.iter_mut().zip(&target.outside) {
             for k in 0..3 {
                 f[k] = f[k].wrapping_sub(W::wrap(o[k]).get() << fraction::<W>());
             }
         }
-        fits
     }
 }
 
@@ -94,37 +113,45 @@ pub struct Coding {
     pub set: u8,
     starts: Vec<Starts>,
     costs: Vec<Costs>,
+    /// Which of them a context has.
+    cost_of: [u16; CONTEXTS],
 }
 
-/// What tokens cost by a table.
+/// What tokens cost by a table and a shift.
 #[derive(Clone)]
 struct Costs {
-    /// Bits of each token, raw ones not counted; of one that has no frequency those of the escape.
-    bits: [f32; TOKENS],
-    /// No more than any token but the first costs with its raw bits.
+    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What has no
+    /// frequency costs what the escape does.
+    bits: [f32; COSTS],
+    /// No more than any residual but zero costs.
     least: f32,
 }
 
-impl Costs {
-    fn new(table: &Frequencies) -> Costs {
-        let escape = f32::from(table[usize::from(ESCAPE)].max(1));
-        let bits: [f32; TOKENS] = std::array::from_fn(|token| match table[token] {
-            0 => 48.0 + (rans::TOTAL as f32 / escape).log2(),
-            f => (rans::TOTAL as f32 / f32::from(f)).log2(),
-        });
-        let all = |t: usize| bits[t] + f32::from(RAW_BITS[0][t]);
-        let least = (1..TOKENS).map(all).fold(f32::MAX, f32::min);
-        Costs { bits, least }
-    }
+const COSTS: usize = 2 * 216;
 
-    /// Bits of a token with its raw ones.
-    #[inline(always)]
-    fn all(&self, token: usize, k: u32) -> f32 {
-        let raw = match token as u8 {
-            ESCAPE => 48,
-            _ => RAW_BITS[k as usize][token],
-        };
-        self.bits[token] + f32::from(raw)
+impl Costs {
+    fn new(table: &Frequencies, k: u32) -> Costs {
+        let total = rans::TOTAL as f32;
+        let escape = 48.0 + (total / f32::from(table[usize::from(ESCAPE)].max(1))).log2();
+        let mut least = escape;
+        let bits = std::array::from_fn(|n| {
+            let classes = [n / 36 % 6, n / 6 % 6, n % 6];
+            if classes.contains(&5) {
+                return escape;
+            }
+            let token = 125 * (n / 216) + 25 * classes[0] + 5 * classes[1] + classes[2];
+            let raw = f32::from(RAW_BITS[k as usize][token]);
+            let bits = match table[token] {
+                0 => escape + raw,
+                f => (total / f32::from(f)).log2() + raw,
+            };
+            // With low bits of its own even the first token may be of another residual.
+            if n > 0 || k > 0 {
+                least = least.min(bits);
+            }
+            bits
+        });
+        Costs { bits, least }
     }
 }
 
@@ -132,9 +159,22 @@ impl Coding {
     /// The tables of the set of that number, or the file's own.
     pub fn new(tables: Tables, set: u8) -> Coding {
         let starts = tables.tables.iter().map(rans::starts).collect();
-        let costs = tables.tables.iter().map(Costs::new);
+        let mut kinds: Vec<(u8, u32)> = Vec::new();
+        let mut cost_of = [0; CONTEXTS];
+        for (context, cost) in cost_of.iter_mut().enumerate() {
+            let kind = (tables.map[context], tables::shift(tables::near_of(context)));
+            let known = kinds.iter().position(|k| *k == kind);
+            *cost = known.unwrap_or(kinds.len()) as u16;
+            if known.is_none() {
+                kinds.push(kind);
+            }
+        }
+        let costs = kinds
+            .iter()
+            .map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
         Coding {
             costs: costs.collect(),
+            cost_of,
             starts,
             tables,
             set,
@@ -179,56 +219,76 @@ impl Setting<'_> {
         innovation: &mut [Vector<W>],
         sink: &mut Sink,
     ) -> bool {
-        put_coefficients(job, &mut sink.heads);
-        sink.layers.push(job.layer);
-        decode::blend(job.references, job.coefficients, out);
-        let quantizer = Quantizer::<W>::new(self, job.layer, coding);
-        let [r0, r1, ..] = job.references;
-        let mut rho = FIRST_RHO;
         let mut good = true;
-        for level in 0..self.hierarchy.levels() {
-            let range = self.hierarchy.level(level);
+        let task = Code {
+            setting: self,
+            job,
+            coding,
+            out,
+            innovation,
+            sink,
+            good: &mut good,
+        };
+        lanes::run(Isa::get(), task);
+        good
+    }
+
+    /// Coded innovations around a vertex.
+    #[inline(always)]
+    fn near<W: Cell>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
+        let [a, b, c, d] = self.neighbours[v];
+        [
+            innovation[a as usize],
+            innovation[b as usize],
+            innovation[c as usize],
+            innovation[d as usize],
+        ]
+    }
+
+    /// Tokens of a block.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn token_block<W: Cell>(
+        &self,
+        job: &Job<W>,
+        quantizer: &Quantizer<W>,
+        block: Range<usize>,
+        level: usize,
+        factor: i32,
+        out: &mut [Vector<W>],
+        innovation: &mut [Vector<W>],
+        sink: &mut Sink,
+    ) -> bool {
+        let mut spatial = [[W::default(); 4]; BLOCK];
+        let mut contexts = [0; BLOCK];
+        let mut errors = [[0f32; 3]; BLOCK];
+        let [r0, r1, ..] = job.references;
+        for (i, v) in block.clone().enumerate() {
+            let past = r0[v][3].get().max(r1[v][3].get());
+            let mut sum = 4 * past;
             if level > 0 {
-                let new = self.choose_rho(job, range.clone(), rho, out, innovation);
-                if new == rho {
-                    sink.heads.put(1, 1);
-                } else {
-                    sink.heads.put(u128::from(new) << 1, 4);
-                }
-                rho = new;
+                let near = self.near(v, innovation);
+                spatial[i] = W::weigh_all(near, self.weights[v], factor);
+                sum = near[0][3].get() + near[1][3].get() + near[2][3].get() + near[3][3].get();
             }
-            let factor = 4 * i32::from(rho);
-            if sink.residuals.is_some() {
-                for block in bundle::blocks(range) {
-                    good &= self
-                        .pack_block(job, &quantizer, block, level, factor, out, innovation, sink);
-                }
-                continue;
-            }
-            for v in range {
-                let past = r0[v][3].get().max(r1[v][3].get());
-                let (p, sum) = if level == 0 {
-                    ([W::default(); 3], 4 * past)
-                } else {
-                    let near = self.neighbours[v].map(|n| innovation[n as usize]);
-                    let axis = |k: usize| W::weigh(near.map(|n| n[k]), self.weights[v], factor);
-                    let sum = near.iter().map(|n| n[3].get()).sum();
-                    ([axis(0), axis(1), axis(2)], sum)
-                };
-                let t = out[v];
-                let base = [0, 1, 2].map(|k| t[k].plus(p[k]));
-                let context = tables::context(job.layer, tables::near(sum), tables::past(past));
-                let (q, fits) = quantizer.vertex(job.target, v, base, context, sink);
-                good &= fits;
-                let inn = decode::add(p, q, quantizer.step);
-                innovation[v] = inn;
-                out[v] = [
-                    t[0].plus(inn[0]),
-                    t[1].plus(inn[1]),
-                    t[2].plus(inn[2]),
-                    inn[3],
-                ];
-            }
+            contexts[i] = tables::context(job.layer, tables::near(sum), tables::past(past));
+            errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
+        }
+        let mut good = true;
+        for (i, v) in block.enumerate() {
+            let (t, p) = (out[v], spatial[i]);
+            let q = quantizer.chosen(errors[i], contexts[i]);
+            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], q);
+            good &= fits;
+            let q = sink.put_token::<W>(q, contexts[i]);
+            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
+            innovation[v] = inn;
+            out[v] = [
+                t[0].plus(inn[0]),
+                t[1].plus(inn[1]),
+                t[2].plus(inn[2]),
+                inn[3],
+            ];
         }
         good
     }
@@ -247,29 +307,25 @@ impl Setting<'_> {
         innovation: &mut [Vector<W>],
         sink: &mut Sink,
     ) -> bool {
-        let mut spatial = [[W::default(); 3]; BLOCK];
+        let mut spatial = [[W::default(); 4]; BLOCK];
         let mut errors = [[0f32; 3]; BLOCK];
         for (i, v) in block.clone().enumerate() {
             if level > 0 {
-                let near = self.neighbours[v].map(|n| innovation[n as usize]);
-                let axis = |k: usize| W::weigh(near.map(|n| n[k]), self.weights[v], factor);
-                spatial[i] = [axis(0), axis(1), axis(2)];
+                spatial[i] = W::weigh_all(self.near(v, innovation), self.weights[v], factor);
             }
-            let base = [0, 1, 2].map(|k| out[v][k].plus(spatial[i][k]));
-            errors[i] = quantizer.error(job.target, v, base);
+            errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
         }
         let chosen = quantizer.packed(&errors[..block.len()]);
         let mut good = true;
         for (i, v) in block.enumerate() {
-            let t = out[v];
-            let base = [0, 1, 2].map(|k| t[k].plus(spatial[i][k]));
-            let (q, fits) = quantizer.settled(job.target, v, base, chosen[i]);
+            let (t, p) = (out[v], spatial[i]);
+            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], chosen[i]);
             good &= fits;
             // What the decoder sees of what is kept whole wraps.
-            let q = q.map(|q| W::wrap(q).get());
+            let q = [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])];
             sink.escape = 3 * W::BITS;
             sink.residuals.get_or_insert_default().push(q);
-            let inn = decode::add(spatial[i], q, quantizer.step);
+            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
             innovation[v] = inn;
             out[v] = [
                 t[0].plus(inn[0]),
@@ -289,24 +345,20 @@ impl Setting<'_> {
         out: &mut [Vector<W>],
         sink: &mut Sink,
     ) -> bool {
-        sink.layers.push(0);
-        let quantizer = Quantizer::<W>::new(self, 0, coding);
         let mut good = true;
-        for v in 0..out.len() {
-            let ring = self.hierarchy.ring_of(v);
-            let p = match (ring.is_empty(), v) {
-                (false, _) => decode::ring_mean(ring, out),
-                (true, 0) => [W::default(); 3],
-                (true, _) => [0, 1, 2].map(|k| out[v - 1][k]),
-            };
-            let context = decode::ring_context(ring, out);
-            let (q, fits) = quantizer.vertex(target, v, p, context, sink);
-            good &= fits;
-            out[v] = decode::add(p, q, quantizer.step);
-        }
+        let task = CodeFirst {
+            setting: self,
+            target,
+            coding,
+            out,
+            sink,
+            good: &mut good,
+        };
+        lanes::run(Isa::get(), task);
         good
     }
 
+    #[inline(always)]
     fn choose_rho<W: Cell>(
         &self,
         job: &Job<W>,
@@ -319,36 +371,37 @@ impl Setting<'_> {
         let ball = self.ball::<W>();
         let inverse = 1.0 / (ball * ball);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        let mut sums = [0f32; 5];
-        let mut products = [1f32; 5];
-        for (n, v) in level.clone().step_by(stride).enumerate() {
-            let near = self.neighbours[v].map(|n| innovation[n as usize]);
-            let w = self.weights[v].map(|w| f32::from(w) * (1.0 / 4096.0));
+        // Of each ρ the product of all factors, as a mantissa and its exponent.
+        let mut products = [1f32; 8];
+        let mut exponents = [0i32; 8];
+        for v in level.step_by(stride) {
+            let near = self.near(v, innovation);
+            let w = self.weights[v];
             let target = job.target.fixed[v];
-            let mut e = [0f32; 3];
-            let mut p = [0f32; 3];
+            let mut squares = [0f32; 8];
             for k in 0..3 {
-                e[k] = (target[k] as f32) * scale - temporal[v][k].get() as f32;
+                let e = (target[k] as f32) * scale - temporal[v][k].get() as f32;
+                let mut p = 0f32;
                 for i in 0..4 {
-                    p[k] += w[i] * near[i][k].get() as f32;
+                    p += f32::from(w[i]) * (1.0 / 4096.0) * near[i][k].get() as f32;
+                }
+                for j in 0..8 {
+                    let d = e - RHOS[j] * p;
+                    squares[j] += d * d;
                 }
             }
-            for (j, product) in products.iter_mut().enumerate() {
-                let rho = j as f32 / 4.0;
-                let d = [0, 1, 2].map(|k| e[k] - rho * p[k]);
-                let square = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * inverse;
+            for j in 0..8 {
+                let square = squares[j] * inverse;
                 let inside = square.min(1.0);
-                *product *= 1.0 + 8.0 * square * inside * inside * inside;
-            }
-            if n % 4 == 3 {
-                for j in 0..5 {
-                    sums[j] += products[j].min(f32::MAX).log2();
-                    products[j] = 1.0;
-                }
+                let factor = 1.0 + 8.0 * square * inside * inside * inside;
+                let bits = (products[j] * factor).to_bits();
+                exponents[j] += (bits >> 23) as i32 - 127;
+                products[j] = f32::from_bits(bits & 0x7F_FFFF | 127 << 23);
             }
         }
-        for j in 0..5 {
-            sums[j] += products[j].min(f32::MAX).log2();
+        let mut sums = [0f32; RHO_COUNT];
+        for (j, sum) in sums.iter_mut().enumerate() {
+            *sum = exponents[j] as f32 + products[j].log2();
         }
         let mut best = before;
         let mut least = sums[usize::from(before)] * stride as f32 - RHO_CHANGE;
@@ -358,6 +411,115 @@ impl Setting<'_> {
             }
         }
         best
+    }
+}
+
+/// The values of ρ, and fillers.
+const RHOS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 0.0];
+const RHO_COUNT: usize = 5;
+
+#[inline(always)]
+fn sum_of<W: Cell>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
+    [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
+}
+
+#[inline(always)]
+fn wrapped<W: Cell>(q: i32) -> i32 {
+    W::wrap(q).get()
+}
+
+/// [`Setting::code`].
+struct Code<'a, W> {
+    setting: &'a Setting<'a>,
+    job: &'a Job<'a, W>,
+    coding: Option<&'a Coding>,
+    out: &'a mut [Vector<W>],
+    innovation: &'a mut [Vector<W>],
+    sink: &'a mut Sink,
+    good: &'a mut bool,
+}
+
+impl<W: Cell> Task for Code<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Code {
+            setting,
+            job,
+            coding,
+            out,
+            innovation,
+            sink,
+            good,
+        } = self;
+        put_coefficients(job, &mut sink.heads);
+        sink.layers.push(job.layer);
+        decode::blend(job.references, job.coefficients, out);
+        let quantizer = Quantizer::<W>::new(setting, job.layer, coding);
+        let packed = sink.residuals.is_some();
+        sink.reserve(out.len());
+        let mut rho = FIRST_RHO;
+        for level in 0..setting.hierarchy.levels() {
+            let range = setting.hierarchy.level(level);
+            if level > 0 {
+                let new = setting.choose_rho(job, range.clone(), rho, out, innovation);
+                if new == rho {
+                    sink.heads.put(1, 1);
+                } else {
+                    sink.heads.put(u128::from(new) << 1, 4);
+                }
+                rho = new;
+            }
+            let rho = 4 * i32::from(rho);
+            for block in bundle::blocks(range) {
+                *good &= if packed {
+                    setting.pack_block(job, &quantizer, block, level, rho, out, innovation, sink)
+                } else {
+                    setting.token_block(job, &quantizer, block, level, rho, out, innovation, sink)
+                };
+            }
+        }
+    }
+}
+
+/// [`Setting::code_first`].
+struct CodeFirst<'a, W> {
+    setting: &'a Setting<'a>,
+    target: &'a Target,
+    coding: Option<&'a Coding>,
+    out: &'a mut [Vector<W>],
+    sink: &'a mut Sink,
+    good: &'a mut bool,
+}
+
+impl<W: Cell> Task for CodeFirst<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let CodeFirst {
+            setting,
+            target,
+            coding,
+            out,
+            sink,
+            good,
+        } = self;
+        sink.layers.push(0);
+        sink.reserve(out.len());
+        let quantizer = Quantizer::<W>::new(setting, 0, coding);
+        for v in 0..out.len() {
+            let ring = setting.hierarchy.ring_of(v);
+            let p = match (ring.is_empty(), v) {
+                (false, _) => decode::ring_mean(ring, out),
+                (true, 0) => [W::default(); 3],
+                (true, _) => [out[v - 1][0], out[v - 1][1], out[v - 1][2]],
+            };
+            let context = decode::ring_context(ring, out);
+            let e = quantizer.error(target, v, p);
+            let q = quantizer.chosen(e, context);
+            let (q, fits) = quantizer.settled(target, v, p, e, q);
+            *good &= fits;
+            let q = sink.put_token::<W>(q, context);
+            out[v] = decode::add(p, q, quantizer.step);
+        }
     }
 }
 
@@ -387,6 +549,13 @@ fn square(v: [f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
 
+/// The nearest integer of what is below 2²², ties to even; anything of anything else.
+#[inline(always)]
+fn nearest_integer(x: f32) -> i32 {
+    const ROUND: f32 = 12_582_912.0;
+    ((x + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32)
+}
+
 /// The choice of one residual.
 struct Quantizer<'a, W> {
     grid: Grid,
@@ -400,6 +569,8 @@ struct Quantizer<'a, W> {
     radius: f64,
     coding: Option<&'a Coding>,
     worth: f32,
+    /// The same, of an error of one unit.
+    worth_of_error: f32,
     width: std::marker::PhantomData<W>,
 }
 
@@ -407,6 +578,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     fn new(setting: &Setting, layer: usize, coding: Option<&'a Coding>) -> Self {
         let step = i32::from(setting.grid.steps[layer]);
         let ball = setting.ball::<W>();
+        let worth = setting.choice.worth * worth_of(layer);
         Quantizer {
             grid: setting.grid,
             lattice: setting.choice.lattice,
@@ -416,7 +588,8 @@ impl<'a, W: Cell> Quantizer<'a, W> {
             scale: 1.0 / (1u32 << fraction::<W>()) as f32,
             radius: setting.radius * setting.radius,
             coding,
-            worth: setting.choice.worth * worth_of(layer),
+            worth,
+            worth_of_error: worth / (ball * ball),
             width: std::marker::PhantomData,
         }
     }
@@ -438,55 +611,52 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= self.radius
     }
 
-    /// Chooses and writes the residual of a vertex whose prediction is `base`; false if none is good enough.
+    /// The residual for what a prediction misses, not checked.
     #[inline(always)]
-    fn vertex(
-        &self,
-        target: &Target,
-        v: usize,
-        base: [W; 3],
-        context: usize,
-        sink: &mut Sink,
-    ) -> ([i32; 3], bool) {
-        let e = self.error(target, v, base);
-        let mut q = [0; 3];
-        if let Some(costs) = self.costs_of(context) {
-            q = self.cheapest(e, costs, tables::shift(context / PAST % NEAR));
-        } else if square(e) > self.ball {
-            q = self.nearest(e);
+    fn chosen(&self, e: [f32; 3], context: usize) -> [i32; 3] {
+        match self.costs_of(context) {
+            Some(costs) => self.cheapest(e, costs, tables::shift(tables::near_of(context))),
+            None if square(e) > self.ball => self.nearest(e),
+            None => [0; 3],
         }
-        let (q, good) = self.settled(target, v, base, q);
-        let k = tables::shift(context / PAST % NEAR);
-        let (token, bits, _) = token::split(q, k, W::BITS);
-        sink.escape = 3 * W::BITS;
-        sink.symbols.push((context as u32) << 8 | u32::from(token));
-        if token == ESCAPE {
-            sink.raw.push(sink.escapes.len() as u64);
-            sink.escapes.push(q);
-        } else {
-            sink.raw.push(bits as u64);
-        }
-        // What the decoder sees of an escape wraps.
-        (q.map(|q| W::wrap(q).get()), good)
     }
 
     /// What a prediction misses, in units.
     #[inline(always)]
     fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
         let fixed = target.fixed[v];
-        [0, 1, 2].map(|k| {
-            let base = i64::from(base[k].get()) << fraction::<W>();
-            (i64::from(fixed[k]) - base) as f32 * self.scale
-        })
+        let mut e = [0.0; 3];
+        for k in 0..3 {
+            let base = base[k].get();
+            e[k] = match W::BITS {
+                16 => (fixed[k] - (base << fraction::<W>())) as f32,
+                _ => (i64::from(fixed[k]) - (i64::from(base) << fraction::<W>())) as f32,
+            } * self.scale;
+        }
+        e
     }
 
     /// The residual, or another one if it does not bring the vertex near enough; false if none does.
     #[inline(always)]
-    fn settled(&self, target: &Target, v: usize, base: [W; 3], q: [i32; 3]) -> ([i32; 3], bool) {
-        match self.holds(target, v, base, q) {
-            true => (q, true),
-            false => self.search(target, v, base),
+    fn settled(
+        &self,
+        target: &Target,
+        v: usize,
+        base: [W; 3],
+        e: [f32; 3],
+        q: [i32; 3],
+    ) -> ([i32; 3], bool) {
+        let mut left = [0.0; 3];
+        for k in 0..3 {
+            left[k] = e[k] - q[k].wrapping_mul(self.step) as f32;
         }
+        // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever is rounded.
+        let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
+        if exact && square(left) <= self.ball || self.holds(target, v, base, q) {
+            debug_assert!(self.holds(target, v, base, q));
+            return (q, true);
+        }
+        self.search(target, v, base)
     }
 
     #[inline(always)]
@@ -569,26 +739,32 @@ impl<'a, W: Cell> Quantizer<'a, W> {
     #[inline(always)]
     fn costs_of(&self, context: usize) -> Option<&'a Costs> {
         let coding = self.coding.filter(|_| self.worth > 0.0)?;
-        Some(&coding.costs[usize::from(coding.tables.map[context])])
+        Some(&coding.costs[usize::from(coding.cost_of[context])])
     }
 
     /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both parities, and
     /// what lies towards zero from them on any of the axes.
     #[inline(always)]
     fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
-        let worth = self.worth / self.ball;
         let square = square(e);
         let mut best = ([0; 3], f32::MAX);
         if square <= self.ball {
-            best.1 = costs.all(0, k) + worth * square;
+            best.1 = costs.bits[0] + self.worth_of_error * square;
             if best.1 <= costs.least {
                 return best.0;
             }
         }
-        let y = e.map(|e| e * self.inverse);
-        self.around(e, lattice::nearest(y, Lattice::Cubic), costs, k, &mut best);
+        let mut even = [0; 3];
+        for a in 0..3 {
+            even[a] = 2 * nearest_integer(0.5 * (e[a] * self.inverse));
+        }
+        self.around(e, even, costs, k, &mut best);
         if self.lattice == Lattice::Centred {
-            self.around(e, lattice::nearest_odd(y), costs, k, &mut best);
+            let mut odd = [0; 3];
+            for a in 0..3 {
+                odd[a] = 2 * nearest_integer(0.5 * (e[a] * self.inverse) - 0.5) + 1;
+            }
+            self.around(e, odd, costs, k, &mut best);
         }
         match best.1 < f32::MAX {
             true => best.0,
@@ -598,33 +774,34 @@ impl<'a, W: Cell> Quantizer<'a, W> {
 
     #[inline(always)]
     fn around(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
-        let worth = self.worth / self.ball;
         // By axis: the nearest value, and the one towards zero.
-        let inward = |v: i32| v - 2 * v.signum() * i32::from(v.abs() > 1);
-        let values = q.map(|v| [v, inward(v)]);
+        let mut values = [[0i32; 2]; 3];
         let mut squares = [[0f32; 2]; 3];
-        let mut classes = [[0u32; 2]; 3];
+        let mut places = [[0u32; 2]; 3];
+        let parity = 216 * (q[0] & 1) as u32;
         for a in 0..3 {
+            let inward = q[a] - 2 * q[a].signum() * i32::from(q[a].abs() > 1);
+            values[a] = [q[a], inward];
             for n in 0..2 {
                 let d = e[a] - values[a][n].wrapping_mul(self.step) as f32;
                 squares[a][n] = d * d;
-                classes[a][n] = token::class(values[a][n], k);
+                places[a][n] = token::class(values[a][n], k) * [36, 6, 1][a];
             }
         }
-        let parity = 125 * (q[0] & 1) as u32;
+        let mut all = [0f32; 8];
         for n in 0..8 {
             let at = [n & 1, n >> 1 & 1, n >> 2];
             let square = squares[0][at[0]] + squares[1][at[1]] + squares[2][at[2]];
-            if square > self.ball {
-                continue;
-            }
-            let class = [0, 1, 2].map(|a: usize| classes[a][at[a]]);
-            let beyond = class[0].max(class[1]).max(class[2]) > 4;
-            let token = parity + 25 * class[0] + 5 * class[1] + class[2];
-            let token = if beyond { u32::from(ESCAPE) } else { token };
-            let cost = costs.all(token as usize, k) + worth * square;
+            let place = parity + places[0][at[0]] + places[1][at[1]] + places[2][at[2]];
+            let cost = costs.bits[(place as usize).min(COSTS - 1)] + self.worth_of_error * square;
+            all[n] = if square > self.ball { f32::MAX } else { cost };
+        }
+        for (n, &cost) in all.iter().enumerate() {
             if cost < best.1 {
-                *best = ([0, 1, 2].map(|a: usize| values[a][at[a]]), cost);
+                *best = (
+                    [values[0][n & 1], values[1][n >> 1 & 1], values[2][n >> 2]],
+                    cost,
+                );
             }
         }
     }
@@ -660,11 +837,43 @@ impl<'a, W: Cell> Quantizer<'a, W> {
 }
 
 impl Sink {
+    fn reserve(&mut self, points: usize) {
+        match &mut self.residuals {
+            Some(residuals) => residuals.reserve(points),
+            None => {
+                self.symbols.reserve(points);
+                self.raw.reserve(points);
+            }
+        }
+    }
+
+    /// Appends the residual of a vertex; what the decoder sees of it.
+    #[inline(always)]
+    fn put_token<W: Cell>(&mut self, q: [i32; 3], context: usize) -> [i32; 3] {
+        let k = tables::shift(tables::near_of(context));
+        self.escape = 3 * W::BITS;
+        let (token, raw) = match token::plain(q, k) {
+            Some((token, bits, _)) => (token, bits),
+            None => {
+                self.escapes.push(q);
+                (ESCAPE, self.escapes.len() as u64 - 1)
+            }
+        };
+        self.symbols.push((context as u32) << 8 | u32::from(token));
+        self.raw.push(raw);
+        match token {
+            // What the decoder sees of an escape wraps.
+            ESCAPE => [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])],
+            _ => q,
+        }
+    }
+
     /// The bytes of a unit whose frames these are.
     pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
         self.escape_unknown(coding);
         let heads = std::mem::take(&mut self.heads).finish();
-        let zero = |s: &u32| *s as u8 == 0 && tables::shift((s >> 8) as usize / PAST % NEAR) == 0;
+        let zero =
+            |s: &u32| *s as u8 == 0 && tables::shift(tables::near_of((s >> 8) as usize)) == 0;
         let residuals = self.residuals.take();
         let moves = residuals.iter().flatten().any(|q| *q != [0; 3]);
         if self.symbols.iter().all(zero) && !moves {
@@ -734,7 +943,7 @@ impl Sink {
         for (symbol, raw) in self.symbols.iter_mut().zip(&mut self.raw) {
             let (context, token) = ((*symbol >> 8) as usize, *symbol as u8);
             if coding.range(context, token).1 == 0 {
-                let k = tables::shift(context / PAST % NEAR);
+                let k = tables::shift(tables::near_of(context));
                 self.escapes.push(token::join(token, *raw, k));
                 *raw = self.escapes.len() as u64 - 1;
                 *symbol = *symbol & !0xFF | u32::from(ESCAPE);
@@ -754,7 +963,7 @@ impl Sink {
             out.put(part(0) | part(1) | part(2), self.escape);
             return;
         }
-        let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
+        let k = tables::shift(tables::near_of((symbol >> 8) as usize));
         let count = u32::from(RAW_BITS[k as usize][usize::from(token)]);
         if count > 0 {
             out.put(u128::from(self.raw[n]), count);
@@ -783,7 +992,7 @@ impl Sink {
         let raw = |symbol: &u32| match *symbol as u8 {
             ESCAPE => self.escape as usize,
             token => {
-                let k = tables::shift((symbol >> 8) as usize / PAST % NEAR);
+                let k = tables::shift(tables::near_of((symbol >> 8) as usize));
                 usize::from(RAW_BITS[k as usize][usize::from(token)])
             }
         };

@@ -182,11 +182,13 @@ impl Common<'_> {
         }
     }
 
-    /// Codes frame 0. `coding`: tables that tell what tokens cost.
+    /// Codes frame 0. `coding`: tables that tell what tokens cost. `solved`: spatial weights by fit, made of another frame
+    /// 0 of this mesh, which is near enough for a trial.
     fn model<W: Cell>(
         &self,
         choice: Choice,
         coding: Option<&Coding>,
+        solved: Option<&mut Solved>,
         work: &mut Work<W>,
     ) -> Result<Model<W>, Refused> {
         let grid = self
@@ -214,16 +216,16 @@ impl Common<'_> {
             model.first = first;
             model.first_sink = sink;
         }
+        let fit = usize::from(choice.fit);
         let outside = match &work.target.outside {
             o if o.is_empty() => None,
             o => Some(&o[..]),
         };
-        (model.neighbours, model.weights) = decode::solve(
-            &self.hierarchy,
-            &model.first,
-            outside,
-            usize::from(choice.fit),
-        );
+        let solve = || decode::solve(&self.hierarchy, &model.first, outside, fit);
+        (model.neighbours, model.weights) = match solved {
+            Some(solved) => solved[fit].get_or_insert_with(solve).clone(),
+            None => solve(),
+        };
         model.sample = Sample::new(self.sampled(), &model.weights);
         Ok(model)
     }
@@ -633,9 +635,13 @@ impl Tally {
     }
 }
 
+/// By fit the neighbours and spatial weights of all vertices.
+type Solved = [Option<(Vec<[u32; 4]>, Vec<[i16; 4]>)>; FITS.len()];
+
 /// What is left to be tried, and what was best.
 struct Search<W> {
     best: Option<(Model<W>, Trial)>,
+    solved: Solved,
     /// Frames that may still be coded.
     left: f64,
 }
@@ -646,6 +652,7 @@ impl Common<'_> {
         let effort = self.effort();
         let mut search = Search {
             best: None,
+            solved: Default::default(),
             left: TRIALS[effort] * f64::from(self.schedule.frames()),
         };
         match self.options.choice {
@@ -656,10 +663,12 @@ impl Common<'_> {
         }
         let (mut model, mut trial) = search.best.ok_or(Refused::TooFine)?;
         if self.options.packed {
+            // What comes first keeps its tokens, and the exact weights of what it was decoded to.
+            model = self.model(model.choice, Some(&trial.coding), None, work)?;
             return Ok((model, trial));
         }
         for _ in 0..LEARNED[effort] {
-            model = self.model(model.choice, Some(&trial.coding), work)?;
+            model = self.model(model.choice, Some(&trial.coding), None, work)?;
             let more = (LEARNING_BITS / self.rate(&trial)).clamp(1.0, 2.0);
             let part = (LEARNING[effort] * more).min(1.0);
             trial = self.trial(&model, Some(&trial.coding), part, true, work)?;
@@ -703,10 +712,13 @@ impl Common<'_> {
         let mut coding = known.cloned();
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
-            let trial = self.model(choice, coding.as_ref(), work).and_then(|model| {
-                let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
-                Ok((model, trial))
-            });
+            let solved = Some(&mut search.solved);
+            let trial = self
+                .model(choice, coding.as_ref(), solved, work)
+                .and_then(|model| {
+                    let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
+                    Ok((model, trial))
+                });
             let (model, trial) = match trial {
                 Err(Refused::TooFine) => return Ok(false),
                 other => other?,
@@ -776,7 +788,7 @@ impl Common<'_> {
 
     /// The fit of spatial weights that is likely to cost least, by frames of the source.
     fn best_fit<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
-        let model = match self.model(choice, None, work) {
+        let model = match self.model(choice, None, None, work) {
             Err(Refused::TooFine) => return Ok(0),
             other => other?,
         };

@@ -50,9 +50,9 @@ pub fn past(magnitude: i32) -> usize {
     PAST_BOUNDS.iter().filter(|b| magnitude >= **b).count()
 }
 
-static NEAR_OF: [u8; 256] = near_of();
+static NEAR_OF: [u8; 256] = near_classes();
 
-const fn near_of() -> [u8; 256] {
+const fn near_classes() -> [u8; 256] {
     let mut out = [0; 256];
     let mut sum = 0;
     while sum < 256 {
@@ -78,6 +78,12 @@ pub const fn context(layer: usize, near: usize, past: usize) -> usize {
     (layer * NEAR + near) * PAST + past
 }
 
+/// Class of the neighbours in a context.
+#[inline(always)]
+pub const fn near_of(context: usize) -> usize {
+    context / PAST % NEAR
+}
+
 /// Which context has which table, and the tables.
 #[derive(Debug, Clone)]
 pub struct Tables {
@@ -99,13 +105,9 @@ impl Tables {
 
     /// Bits of tokens with these tables, raw ones not counted.
     pub fn bits(&self, counts: &Counts) -> f64 {
-        let total = f64::from(TOTAL);
         let lengths = self.tables.iter().map(|t| {
-            let escape = f64::from(t[usize::from(ESCAPE)].max(1));
-            t.map(|f| match f {
-                0 => 48.0 + (total / escape).log2(),
-                _ => (total / f64::from(f)).log2(),
-            })
+            let escape = 48.0 + bits_of(t[usize::from(ESCAPE)].max(1));
+            t.map(|f| if f == 0 { escape } else { bits_of(f) })
         });
         let lengths: Vec<[f64; TOKENS]> = lengths.collect();
         let context = |(c, n): (usize, &[u32; TOKENS])| -> f64 {
@@ -220,6 +222,15 @@ impl Tables {
         }
         Ok(Tables { map, tables })
     }
+}
+
+/// Bits of a token of that frequency.
+fn bits_of(frequency: u16) -> f64 {
+    static BITS: std::sync::LazyLock<Vec<f64>> = std::sync::LazyLock::new(|| {
+        let bits = |f: u32| (f64::from(TOTAL) / f64::from(f.max(1))).log2();
+        (0..=TOTAL).map(bits).collect()
+    });
+    BITS[usize::from(frequency)]
 }
 
 /// Bits of a frequency's mantissa below the highest one.
@@ -342,7 +353,7 @@ impl Counts {
         let mut clusters: Vec<Cluster> = Vec::new();
         for k in 0..=8 {
             let members: Vec<usize> = (0..CONTEXTS)
-                .filter(|c| shift(c / PAST % NEAR) == k)
+                .filter(|c| shift(near_of(*c)) == k)
                 .filter(|&c| self.counts[c].iter().any(|n| *n > 0))
                 .collect();
             clusters.extend(self.cluster(&members, if k == 0 { 40 } else { 3 }));

@@ -11,9 +11,12 @@
 use super::cell::Cell;
 use super::decode::{MAX_COEFFICIENT, Vector};
 use super::schedule::REFERENCES;
+use crate::isa::Isa;
+use crate::lanes::{self, Lanes, Task};
 
-/// One frame at the sampled vertices, in units: each vertex, and its four neighbours times their weights.
-pub type Detail = Vec<[[f32; 3]; 5]>;
+/// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and the vertex
+/// itself.
+pub type Detail = Vec<[f32; 16]>;
 
 /// The vertices at which frames are compared.
 #[derive(Debug, Clone, Default)]
@@ -68,19 +71,24 @@ impl Sample {
     ) {
         out.clear();
         out.extend(self.vertices.iter().map(|&v| {
-            let (n, w) = (neighbours[v as usize], weights[v as usize]);
-            let w = w.map(|w| f32::from(w) * (1.0 / 4096.0));
-            let at = |v: u32, w: f32| [0, 1, 2].map(|k| w * value(v, k));
-            [
-                at(v, 1.0),
-                at(n[0], w[0]),
-                at(n[1], w[1]),
-                at(n[2], w[2]),
-                at(n[3], w[3]),
-            ]
+            let (near, weights) = (neighbours[v as usize], weights[v as usize]);
+            let mut all = [0.0; 16];
+            for n in 0..4 {
+                let w = f32::from(weights[n]) * (1.0 / 4096.0);
+                for k in 0..3 {
+                    all[4 * k + n] = w * value(near[n], k);
+                }
+            }
+            for k in 0..3 {
+                all[OWN + k] = value(v, k);
+            }
+            all
         }));
     }
 }
+
+/// Where the vertex itself is in a [`Detail`].
+const OWN: usize = 12;
 
 /// Weights of Lagrange's interpolation at `time` through `times`.
 pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
@@ -118,29 +126,136 @@ pub struct Scale {
     pub noise: f32,
 }
 
-#[inline(always)]
-fn square(v: [f32; 3]) -> f32 {
-    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
-}
-
 /// Errors of a vertex and of its neighbours (times their weights) without spatial prediction.
 #[inline(always)]
 fn errors(
-    target: &[[f32; 3]; 5],
-    references: &[&Detail],
+    target: &[f32; 16],
+    references: &[&[[f32; 16]]; REFERENCES],
     i: usize,
     w: [f32; REFERENCES],
-) -> [[f32; 3]; 5] {
+) -> [f32; 16] {
     let mut e = *target;
     for (r, w) in references.iter().zip(w) {
         let r = &r[i];
-        for n in 0..5 {
-            for k in 0..3 {
-                e[n][k] -= w * r[n][k];
-            }
+        for n in 0..16 {
+            e[n] -= w * r[n];
         }
     }
     e
+}
+
+/// 1 for each neighbour whose error lies outside the ball, which will be corrected.
+#[inline(always)]
+fn corrected(e: &[f32; 16], squares: &[f32; 4], ball: f32) -> [f32; 4] {
+    let mut part = [0.0; 4];
+    for n in 0..4 {
+        let square = e[n] * e[n] + e[4 + n] * e[4 + n] + e[8 + n] * e[8 + n];
+        part[n] = if square > ball * squares[n] { 1.0 } else { 0.0 };
+    }
+    part
+}
+
+/// The vertex less those neighbours.
+#[inline(always)]
+fn filtered(v: &[f32; 16], part: [f32; 4]) -> [f32; 3] {
+    let mut out = [0.0; 3];
+    for k in 0..3 {
+        let near: &[f32; 16] = v;
+        let sum = (part[0] * near[4 * k] + part[1] * near[4 * k + 1])
+            + (part[2] * near[4 * k + 2] + part[3] * near[4 * k + 3]);
+        out[k] = v[OWN + k] - sum;
+    }
+    out
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// As many references as there may be; those that are not there weigh nothing.
+fn slices<'a>(references: &[&'a Detail]) -> [&'a [[f32; 16]]; REFERENCES] {
+    std::array::from_fn(|r| &references[if r < references.len() { r } else { 0 }][..])
+}
+
+/// [`Sample::cost`].
+struct Cost<'a> {
+    sample: &'a Sample,
+    target: &'a [[f32; 16]],
+    references: [&'a [[f32; 16]]; REFERENCES],
+    weights: [f32; REFERENCES],
+    scale: Scale,
+    sum: &'a mut f32,
+}
+
+impl Task for Cost<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let ball = self.scale.ball * self.scale.ball;
+        let inverse = 1.0 / ball;
+        let mut sum = 0.0;
+        let mut product = 1.0f32;
+        for (i, t) in self.target.iter().enumerate() {
+            let squares = &self.sample.squares[i];
+            let e = errors(t, &self.references, i, self.weights);
+            let part = corrected(&e, squares, ball);
+            let left = filtered(&e, part);
+            let noise = (part[0] * squares[0] + part[1] * squares[1])
+                + (part[2] * squares[2] + part[3] * squares[3]);
+            let x = dot(left, left) * inverse + self.scale.noise * noise;
+            // One logarithm for several factors.
+            // Inside the ball there is next to nothing to pay.
+            let inside = x.min(1.0);
+            let cube = inside * inside * inside;
+            product *= 1.0 + 8.0 * x * cube * inside * inside;
+            if product > 1e18 {
+                sum += product.min(f32::MAX).log2();
+                product = 1.0;
+            }
+        }
+        *self.sum = sum + product.log2();
+    }
+}
+
+/// A round of [`Sample::fit`]: the normal equations of the weights but the first.
+struct Round<'a> {
+    sample: &'a Sample,
+    target: &'a [[f32; 16]],
+    references: [&'a [[f32; 16]]; REFERENCES],
+    weights: [f32; REFERENCES],
+    ball: f32,
+    sums: &'a mut [[f64; 4]; 3],
+}
+
+impl Task for Round<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let m = self.sums;
+        for (i, t) in self.target.iter().enumerate() {
+            let e = errors(t, &self.references, i, self.weights);
+            let part = corrected(&e, &self.sample.squares[i], self.ball);
+            let left = filtered(&e, part);
+            let first = filtered(&self.references[0][i], part);
+            let own = filtered(t, part);
+            let x = dot(left, left) / self.ball;
+            let weight = x.min(1.0 / x);
+            let mut d = [[0.0f32; 3]; 4];
+            for r in 0..REFERENCES - 1 {
+                let other = filtered(&self.references[r + 1][i], part);
+                for k in 0..3 {
+                    d[r][k] = other[k] - first[k];
+                }
+            }
+            for k in 0..3 {
+                d[3][k] = own[k] - first[k];
+            }
+            for r in 0..3 {
+                for c in r..4 {
+                    m[r][c] += f64::from(weight * dot(d[r], d[c]));
+                }
+            }
+        }
+    }
 }
 
 impl Sample {
@@ -152,35 +267,17 @@ impl Sample {
         weights: [i16; REFERENCES],
         scale: Scale,
     ) -> f32 {
-        let w = weights.map(|w| f32::from(w) / 256.0);
-        let inverse = 1.0 / (scale.ball * scale.ball);
-        let ball = scale.ball * scale.ball;
         let mut sum = 0.0;
-        let mut product = 1.0f32;
-        for (i, t) in target.iter().enumerate() {
-            let e = errors(t, references, i, w);
-            let mut left = e[0];
-            let mut noise = 0.0;
-            for n in 0..4 {
-                if square(e[n + 1]) > ball * self.squares[i][n] {
-                    noise += scale.noise * self.squares[i][n];
-                    for k in 0..3 {
-                        left[k] -= e[n + 1][k];
-                    }
-                }
-            }
-            let x = square(left) * inverse + noise;
-            // One logarithm for several factors.
-            // Inside the ball there is next to nothing to pay.
-            let inside = x.min(1.0);
-            let cube = inside * inside * inside;
-            product *= 1.0 + 8.0 * x * cube * inside * inside;
-            if product > 1e18 {
-                sum += product.min(f32::MAX).log2();
-                product = 1.0;
-            }
-        }
-        sum + product.log2()
+        let task = Cost {
+            sample: self,
+            target,
+            references: slices(references),
+            weights: weights.map(|w| f32::from(w) / 256.0),
+            scale,
+            sum: &mut sum,
+        };
+        lanes::run(Isa::get(), task);
+        sum
     }
 
     /// The fit, from the weights `start`.
@@ -199,39 +296,16 @@ impl Sample {
         }
         let ball = (scale.ball * scale.ball).max(f32::MIN_POSITIVE);
         for _ in 0..rounds {
-            let now = w.map(|w| w as f32);
             let mut m = [[0.0f64; 4]; 3];
-            for (i, t) in target.iter().enumerate() {
-                let e = errors(t, references, i, now);
-                // The vertex less those neighbours that will be corrected.
-                let mut part = [1.0f32, 0.0, 0.0, 0.0, 0.0];
-                for n in 0..4 {
-                    if square(e[n + 1]) > ball * self.squares[i][n] {
-                        part[n + 1] = -1.0;
-                    }
-                }
-                let filter = |v: &[[f32; 3]; 5]| {
-                    [0, 1, 2].map(|k| (0..5).map(|n| part[n] * v[n][k]).sum::<f32>())
-                };
-                let first = filter(&references[0][i]);
-                let (own, left) = (filter(t), filter(&e));
-                let y = [0, 1, 2].map(|k| own[k] - first[k]);
-                let mut d = [[0.0f32; 3]; 3];
-                for r in 0..free {
-                    let other = filter(&references[r + 1][i]);
-                    d[r] = [0, 1, 2].map(|k| other[k] - first[k]);
-                }
-                let x = square(left) / ball;
-                let weight = x.min(1.0 / x);
-                let dot =
-                    |a: [f32; 3], b: [f32; 3]| weight * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
-                for r in 0..free {
-                    for c in r..free {
-                        m[r][c] += f64::from(dot(d[r], d[c]));
-                    }
-                    m[r][3] += f64::from(dot(d[r], y));
-                }
-            }
+            let round = Round {
+                sample: self,
+                target,
+                references: slices(references),
+                weights: w.map(|w| w as f32),
+                ball,
+                sums: &mut m,
+            };
+            lanes::run(Isa::get(), round);
             // Weights that do not matter stay where they are.
             for r in 0..free {
                 let ridge = 1e-6 * m[r][r] + 1e-3;
@@ -297,16 +371,14 @@ mod tests {
             ((n ^ n >> 15).wrapping_mul(2_246_822_519) >> 16) as f32 / 100.0
         };
         let frame = |seed: u32| -> Detail {
-            let vector = |v: u32, n: u32| [0, 1, 2].map(|k| noise(v, 3 * n + k, seed));
-            (0..200)
-                .map(|v| [0, 1, 2, 3, 4].map(|n| vector(v, n)))
-                .collect()
+            let at = |v: u32| std::array::from_fn(|n| noise(v, n as u32, seed));
+            (0..200).map(at).collect()
         };
         let r = [frame(1), frame(2), frame(3), frame(4)];
         let want = [0.7f32, 0.5, -0.1, -0.1];
-        let blend = |v: usize, n: usize, k: usize| (0..4).map(|i| want[i] * r[i][v][n][k]).sum();
+        let blend = |v: usize, n: usize| (0..4).map(|i| want[i] * r[i][v][n]).sum();
         let target: Detail = (0..200)
-            .map(|v| [0, 1, 2, 3, 4].map(|n| [0, 1, 2].map(|k| blend(v, n, k))))
+            .map(|v| std::array::from_fn(|n| blend(v, n)))
             .collect();
         let r: Vec<&Detail> = r.iter().collect();
         let sample = Sample::new(0..200, &[[1024; 4]; 200]);

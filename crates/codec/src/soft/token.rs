@@ -53,6 +53,20 @@ const fn raw_bits() -> [[u8; 256]; SHIFTS] {
 /// `width`: bits of an escaped component.
 #[inline]
 pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
+    if let Some((token, bits, count)) = plain(q, k) {
+        return (token, u128::from(bits), count);
+    }
+    let mask = (1u128 << width) - 1;
+    let raw = |axis: usize| (q[axis] as u32 as u128 & mask) << (axis as u32 * width);
+    (ESCAPE, raw(0) | raw(1) | raw(2), 3 * width)
+}
+
+/// The same; `None` where it takes the escape.
+#[inline(always)]
+pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
+    if k == 0 && q == [0; 3] {
+        return Some((0, 0, 0));
+    }
     let p = q[0] & 1;
     let mut token = p as u32;
     let (mut bits, mut count) = (0u64, 0);
@@ -78,12 +92,7 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
         count += EXTRA[class];
         token = token * 5 + class as u32;
     }
-    if inside {
-        return (token as u8, u128::from(bits), count);
-    }
-    let mask = (1u128 << width) - 1;
-    let raw = |axis: usize| (q[axis] as u32 as u128 & mask) << (axis as u32 * width);
-    (ESCAPE, raw(0) | raw(1) | raw(2), 3 * width)
+    inside.then_some((token as u8, bits, count))
 }
 
 /// Class of a residual, 5 where it is beyond: what the encoder weighs tokens by before it makes one.
