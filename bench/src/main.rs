@@ -11,6 +11,7 @@ mod machine;
 mod normals;
 mod parts;
 mod pictures;
+mod predictors;
 mod sequences;
 mod soft;
 mod speed;
@@ -41,6 +42,8 @@ enum Command {
     Curves(curves::Arguments),
     /// Makes the default sets of tables of the soft codec.
     Tables(tables::Arguments),
+    /// What predictors that the soft codec does not have would save.
+    Predictors(predictors::Arguments),
     /// Rigid parts of meshes, found from motion.
     Parts(parts::Arguments),
     /// Draws the pictures of docs/METHODS.md.
@@ -59,6 +62,7 @@ fn main() -> std::process::ExitCode {
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
+        Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Parts(arguments) => parts::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),

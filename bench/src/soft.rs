@@ -52,7 +52,7 @@ const UNIT_OVERHEAD: usize = 16;
 
 /// A sequence in memory.
 pub struct Sequence {
-    name: String,
+    pub name: String,
     pub points: usize,
     pub frames: u32,
     pub triangles: Vec<u32>,
@@ -61,8 +61,7 @@ pub struct Sequence {
 
 impl Source for Sequence {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
-        let start = frame as usize * self.points;
-        out.copy_from_slice(&self.positions[start..start + self.points]);
+        out.copy_from_slice(self.frame(frame));
     }
 }
 
@@ -158,6 +157,12 @@ pub fn find(paths: &[PathBuf], only: &[String]) -> anyhow::Result<Vec<PathBuf>> 
 }
 
 impl Sequence {
+    /// Positions in a frame.
+    pub fn frame(&self, frame: u32) -> &[[f32; 3]] {
+        let start = frame as usize * self.points;
+        &self.positions[start..start + self.points]
+    }
+
     /// Some of its frames.
     pub fn part(&self, first: u32, frames: u32) -> Sequence {
         let first = first.min(self.frames);

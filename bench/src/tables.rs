@@ -19,6 +19,9 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Instead of the sets: by sequence what they save its pieces, and what sets save that were made of the others.
+    #[arg(long)]
+    held_out: bool,
     /// Writes the sets where the codec and the document have them, in a checkout of which this is the root.
     #[arg(long)]
     write: Option<PathBuf>,
@@ -31,7 +34,10 @@ const LENGTHS: [u32; 2] = [9, 24];
 const WEIGHT: f64 = 2e5;
 const ROUNDS: usize = 6;
 
+#[derive(Clone)]
 struct Piece {
+    sequence: String,
+    frames: u32,
     name: String,
     counts: Counts,
     /// With tables of its own, which no file keeps.
@@ -55,11 +61,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                 for first in [0, sequence.frames / 2] {
                     let part = sequence.part(first, frames);
                     let mut piece = piece(&part, &hierarchy, extent)?;
+                    piece.sequence = name.to_string();
                     piece.name = format!("{name} {tolerance:.0e} {first}+{frames}");
                     pieces.push(piece);
                 }
             }
         }
+    }
+    if arguments.held_out {
+        held_out(&pieces)?;
+        return Ok(true);
     }
     let (sets, of) = cluster(&mut pieces)?;
     println!(
@@ -84,6 +95,41 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         write(root, &sets)?;
     }
     Ok(true)
+}
+
+/// By sequence and length the mean part of tokens and tables that a default set saves, as the encoder chooses.
+fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
+    let saved = |piece: &Piece, sets: &[Tables]| {
+        let own = piece.bits + piece.table_bits;
+        let best = sets.iter().map(|set| set.bits(&piece.counts));
+        1.0 - best.fold(own, f64::min) / own
+    };
+    let mut names: Vec<&String> = pieces.iter().map(|p| &p.sequence).collect();
+    names.dedup();
+    let (all, _) = cluster(&mut pieces.to_vec())?;
+    println!(
+        "{:<16} {:>6} {:>12} {:>12}",
+        "saved", "frames", "of all", "held out"
+    );
+    for name in names {
+        let mut others: Vec<Piece> = pieces.to_vec();
+        others.retain(|p| p.sequence != *name);
+        let (sets, _) = cluster(&mut others)?;
+        for frames in LENGTHS {
+            let mine = pieces.iter().filter(|p| p.sequence == *name);
+            let mine: Vec<&Piece> = mine.filter(|p| p.frames == frames).collect();
+            let mean = |sets: &[Tables]| {
+                let sum: f64 = mine.iter().map(|p| saved(p, sets)).sum();
+                100.0 * sum / mine.len().max(1) as f64
+            };
+            println!(
+                "{name:<16} {frames:>6} {:>11.1}% {:>11.1}%",
+                mean(&all),
+                mean(&sets)
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Codes a piece and counts its tokens.
@@ -114,6 +160,8 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
     };
     let own = counts.tables(1.0, 0);
     Ok(Piece {
+        sequence: String::new(),
+        frames: part.frames,
         name: String::new(),
         bits: own.bits(&counts),
         table_bits: 8.0 * own.encode().len() as f64,

@@ -182,13 +182,11 @@ impl Common<'_> {
         }
     }
 
-    /// Codes frame 0. `coding`: tables that tell what tokens cost. `solved`: spatial weights by fit, made of another frame
-    /// 0 of this mesh, which is near enough for a trial.
+    /// Codes frame 0. `coding`: tables that tell what tokens cost.
     fn model<W: Cell>(
         &self,
         choice: Choice,
         coding: Option<&Coding>,
-        solved: Option<&mut Solved>,
         work: &mut Work<W>,
     ) -> Result<Model<W>, Refused> {
         let grid = self
@@ -216,16 +214,16 @@ impl Common<'_> {
             model.first = first;
             model.first_sink = sink;
         }
-        let fit = usize::from(choice.fit);
         let outside = match &work.target.outside {
             o if o.is_empty() => None,
             o => Some(&o[..]),
         };
-        let solve = || decode::solve(&self.hierarchy, &model.first, outside, fit);
-        (model.neighbours, model.weights) = match solved {
-            Some(solved) => solved[fit].get_or_insert_with(solve).clone(),
-            None => solve(),
-        };
+        (model.neighbours, model.weights) = decode::solve(
+            &self.hierarchy,
+            &model.first,
+            outside,
+            usize::from(choice.fit),
+        );
         model.sample = Sample::new(self.sampled(), &model.weights);
         Ok(model)
     }
@@ -434,7 +432,9 @@ enum Part {
 // Tuning, by effort.
 /// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each bit per
 /// vertex.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 1.5, 2.5, 3.5, 5.0];
+/// The same up to effort 5 for packed residuals, as a part of that: what is left to do then takes less time.
+const PACKED_TRIALS: f64 = 0.6;
 const FRAME_WORK: f64 = 0.5;
 const BIT_WORK: f64 = 0.25;
 /// Least part of the groups that a trial codes.
@@ -635,13 +635,9 @@ impl Tally {
     }
 }
 
-/// By fit the neighbours and spatial weights of all vertices.
-type Solved = [Option<(Vec<[u32; 4]>, Vec<[i16; 4]>)>; FITS.len()];
-
 /// What is left to be tried, and what was best.
 struct Search<W> {
     best: Option<(Model<W>, Trial)>,
-    solved: Solved,
     /// Frames that may still be coded.
     left: f64,
 }
@@ -650,10 +646,13 @@ impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
     fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
+        let part = match self.options.packed && effort < 5 {
+            true => TRIALS[effort] * PACKED_TRIALS,
+            false => TRIALS[effort],
+        };
         let mut search = Search {
             best: None,
-            solved: Default::default(),
-            left: TRIALS[effort] * f64::from(self.schedule.frames()),
+            left: part * f64::from(self.schedule.frames()),
         };
         match self.options.choice {
             Some(choice) => {
@@ -663,12 +662,10 @@ impl Common<'_> {
         }
         let (mut model, mut trial) = search.best.ok_or(Refused::TooFine)?;
         if self.options.packed {
-            // What comes first keeps its tokens, and the exact weights of what it was decoded to.
-            model = self.model(model.choice, Some(&trial.coding), None, work)?;
             return Ok((model, trial));
         }
         for _ in 0..LEARNED[effort] {
-            model = self.model(model.choice, Some(&trial.coding), None, work)?;
+            model = self.model(model.choice, Some(&trial.coding), work)?;
             let more = (LEARNING_BITS / self.rate(&trial)).clamp(1.0, 2.0);
             let part = (LEARNING[effort] * more).min(1.0);
             trial = self.trial(&model, Some(&trial.coding), part, true, work)?;
@@ -712,13 +709,10 @@ impl Common<'_> {
         let mut coding = known.cloned();
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
-            let solved = Some(&mut search.solved);
-            let trial = self
-                .model(choice, coding.as_ref(), solved, work)
-                .and_then(|model| {
-                    let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
-                    Ok((model, trial))
-                });
+            let trial = self.model(choice, coding.as_ref(), work).and_then(|model| {
+                let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
+                Ok((model, trial))
+            });
             let (model, trial) = match trial {
                 Err(Refused::TooFine) => return Ok(false),
                 other => other?,
@@ -788,7 +782,7 @@ impl Common<'_> {
 
     /// The fit of spatial weights that is likely to cost least, by frames of the source.
     fn best_fit<W: Cell>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
-        let model = match self.model(choice, None, None, work) {
+        let model = match self.model(choice, None, work) {
             Err(Refused::TooFine) => return Ok(0),
             other => other?,
         };
