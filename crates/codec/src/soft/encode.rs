@@ -432,9 +432,7 @@ enum Part {
 // Tuning, by effort.
 /// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each bit per
 /// vertex.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 1.5, 2.5, 3.5, 5.0];
-/// The same up to effort 5 for packed residuals, as a part of that: what is left to do then takes less time.
-const PACKED_TRIALS: f64 = 0.6;
+const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
 const FRAME_WORK: f64 = 0.5;
 const BIT_WORK: f64 = 0.25;
 /// Least part of the groups that a trial codes.
@@ -646,13 +644,9 @@ impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
     fn choose<W: Cell>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
-        let part = match self.options.packed && effort < 5 {
-            true => TRIALS[effort] * PACKED_TRIALS,
-            false => TRIALS[effort],
-        };
         let mut search = Search {
             best: None,
-            left: part * f64::from(self.schedule.frames()),
+            left: TRIALS[effort] * f64::from(self.schedule.frames()),
         };
         match self.options.choice {
             Some(choice) => {
