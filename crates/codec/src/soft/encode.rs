@@ -9,13 +9,14 @@
 //! Frames are asked for when they are needed and never kept, so memory does not grow with their number.
 
 use super::cell::Cell;
-use super::coder::{Coding, Job, Setting, Sink, Target, fraction, levels_fit};
+use super::coder::{Coding, Job, Setting, Target, fraction, levels_fit};
 use super::decode::{self, Vector};
 use super::defaults;
 use super::hierarchy::Hierarchy;
 use super::lattice::{Choice, Extent, Grid, Lattice};
 use super::schedule::{REFERENCES, Schedule, Unit};
 use super::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, moved};
+use super::sink::Sink;
 use super::tables::{Counts, LAYERS, Tables};
 use super::temporal::{self, Detail, Sample, Scale};
 use super::weights::{self, FITS};

@@ -39,6 +39,7 @@ pub mod range;
 pub mod rans;
 pub mod schedule;
 mod settings;
+mod sink;
 pub mod surface;
 pub mod tables;
 pub mod tangent;
