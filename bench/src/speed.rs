@@ -67,6 +67,8 @@ enum Block {
 enum Method {
     Auto,
     Static,
+    Rigid,
+    Skinned,
     Soft,
     Fluid,
 }
@@ -87,6 +89,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         method: match arguments.method {
             Method::Auto => MethodChoice::Auto,
             Method::Static => MethodChoice::Static,
+            Method::Rigid => MethodChoice::Rigid,
+            Method::Skinned => MethodChoice::Skinned,
             Method::Soft => MethodChoice::Soft,
             Method::Fluid => MethodChoice::Fluid,
         },

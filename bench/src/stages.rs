@@ -1,7 +1,7 @@
 //! Decodes the one animated stream of a file from memory, whole and stage by stage, against the clock.
 
 use anyhow::bail;
-use meshreel::record::{MeshRecord, Method, NodeRecord, StreamRecord, Visibility};
+use meshreel::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Levels, Limits, Reel};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::motion::{self, Blend, Sources};
@@ -50,7 +50,7 @@ pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         bail!("only files with positions alone are measured");
     };
     let still = |n: &NodeRecord| !n.animated && n.visibility != Visibility::Animated;
-    if mesh.method != Method::Soft || !reel.description().nodes.iter().all(still) {
+    if mesh.streams[0].coding != Coding::Cells || !reel.description().nodes.iter().all(still) {
         bail!("only soft meshes under nodes that stand still are measured");
     }
     match stream.word {

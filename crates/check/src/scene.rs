@@ -171,7 +171,7 @@ impl Shared {
         let record = &self.frames.reel().description().meshes[mesh];
         match record.method {
             Method::Fluid => Ok(self.fluid_mesh(mesh)),
-            Method::Static | Method::Soft => self.fixed_mesh(mesh),
+            _ => self.fixed_mesh(mesh),
         }
     }
 

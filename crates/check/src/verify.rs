@@ -139,6 +139,8 @@ fn method(method: Method) -> &'static str {
     match method {
         Method::Static => "static",
         Method::Soft => "soft",
+        Method::Rigid => "rigid",
+        Method::Skinned => "skinned",
         Method::Fluid => "fluid",
     }
 }

@@ -21,6 +21,7 @@ pub mod quantize;
 pub mod record;
 pub mod residual;
 mod search;
+pub mod skin;
 pub mod soft;
 pub mod source_map;
 pub mod stream;

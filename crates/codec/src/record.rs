@@ -34,7 +34,7 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | text | `path` | path of the source mesh |
-//! | … | 1 | `method` | 0 static · 1 soft · 2 rigid, 3 skinned (reserved) · 4 fluid |
+//! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
 //! | … | 1 | `flags` | bit 0 `has_table` |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
@@ -49,12 +49,13 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
 //! | 1 | 1 | `set` | number of the uv or colour set |
-//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted, 3 cells moved by [bones](#bones) |
 //! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |
 //! | … | 12 per component | `axes` | positions, uvs, colours kept as levels: see [`crate::quantize`]; others: nothing |
 //! | … | 1 … 5 or 0 | `states` | only predicted streams: varint, numbers per frame |
+//! | … | 4 … 20 or 0 | `bones` | only streams moved by bones: `rigid`, 2 · `affine` + 1 where handles are i32, `words`, `coded`, four varints |
 //! | … | 8 | `tolerance` | f64 |
 //!
 //! | offset | size | name | meaning |
@@ -125,14 +126,25 @@ pub enum Visibility {
     Animated = 2,
 }
 
-/// How a mesh is kept. The numbers are part of the format; 2 rigid, 3 skinned are reserved.
+/// How a mesh is kept. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
 pub enum Method {
     Static = 0,
     Soft = 1,
+    /// Soft, in front of which parts of the mesh move as they are.
+    Rigid = 2,
+    /// The same with several bones per point.
+    Skinned = 3,
     Fluid = 4,
+}
+
+impl Method {
+    /// Frames of one topology: all but still and fluid meshes.
+    pub fn deforms(self) -> bool {
+        matches!(self, Method::Soft | Method::Rigid | Method::Skinned)
+    }
 }
 
 /// Codec of the frame payloads: the source system's predictors.
@@ -212,6 +224,30 @@ pub enum Coding {
     Cells = 1,
     /// Normals or tangent frames predicted from the decoded positions.
     Predicted = 2,
+    /// Cells that bones predict, [`crate::skin`].
+    Bones = 3,
+}
+
+impl Coding {
+    /// Frames hold cells.
+    pub fn has_cells(self) -> bool {
+        matches!(self, Coding::Cells | Coding::Bones)
+    }
+}
+
+/// What moves the points of a mesh, see [`crate::skin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bones {
+    /// Bones that turn, move and scale.
+    pub rigid: u32,
+    /// Bones of any matrix.
+    pub affine: u32,
+    /// Handles of those are i32.
+    pub wide: bool,
+    /// Words that rigid bones keep of a frame.
+    pub words: u32,
+    /// Points that have a residual.
+    pub coded: u32,
 }
 
 /// One vertex channel.
@@ -235,6 +271,8 @@ pub struct StreamRecord {
     pub axes: Vec<Axis>,
     /// Numbers that a frame keeps for what is predicted from it, see [`crate::soft::normal`]; 0 for other codings.
     pub states: u32,
+    /// What moves it; nothing for other codings.
+    pub bones: Bones,
     /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours in value.
     pub tolerance: f64,
 }
@@ -348,6 +386,13 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         }
         if stream.coding == Coding::Predicted {
             put_varint(stream.states, out);
+        }
+        if stream.coding == Coding::Bones {
+            let b = stream.bones;
+            let affine = b.affine << 1 | u32::from(b.wide);
+            [b.rigid, affine, b.words, b.coded]
+                .into_iter()
+                .for_each(|v| put_varint(v, out));
         }
         put_f64(stream.tolerance, out);
     }
@@ -492,6 +537,8 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     let method = match c.u8()? {
         0 => Method::Static,
         1 => Method::Soft,
+        2 => Method::Rigid,
+        3 => Method::Skinned,
         4 => Method::Fluid,
         id => return Err(Refused::Unknown { what: "method", id }),
     };
@@ -573,6 +620,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         0 => Coding::Levels,
         1 => Coding::Cells,
         2 => Coding::Predicted,
+        3 => Coding::Bones,
         _ => return Err(Corrupt("description: unknown stream flag")),
     };
     let animated = flags & 1 != 0;
@@ -582,6 +630,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let fits = match (coding, semantic) {
         (Coding::Levels, _) => true,
         (Coding::Cells, _) => semantic.has_axes() && word > 1,
+        (Coding::Bones, _) => semantic == Semantic::Position && word > 1,
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };
     if !fits {
@@ -593,7 +642,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let allowed = match semantic {
         Semantic::Normal => crate::octahedral::BITS,
         Semantic::QTangent => crate::qtangent::BITS,
-        _ if coding == Coding::Cells => 0..=0,
+        _ if coding.has_cells() => 0..=0,
         _ => 0..=24,
     };
     if !allowed.contains(&u32::from(most)) {
@@ -620,6 +669,13 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         Coding::Predicted => c.varint()?,
         _ => 0,
     };
+    let mut bones = Bones::default();
+    if coding == Coding::Bones {
+        bones.rigid = c.varint()?;
+        let affine = c.varint()?;
+        (bones.affine, bones.wide) = (affine >> 1, affine & 1 != 0);
+        (bones.words, bones.coded) = (c.varint()?, c.varint()?);
+    }
     Ok(StreamRecord {
         semantic,
         set,
@@ -630,6 +686,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         bits: most,
         axes,
         states,
+        bones,
         tolerance: amount(c)?,
     })
 }
@@ -753,6 +810,7 @@ mod tests {
                 vec![]
             },
             states: 0,
+            bones: Bones::default(),
             tolerance: 1e-4,
         };
         Description {

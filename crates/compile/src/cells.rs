@@ -84,7 +84,7 @@ impl<'a> Frames<'a> {
     }
 
     /// What [`Frames::read`] said, if it failed.
-    fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or(Ok(()), Err)
     }
@@ -199,7 +199,7 @@ pub fn coder<'a, W: Width>(
     options: &Options,
 ) -> Result<Option<Box<dyn Coder + 'a>>, Error> {
     let (plan, record) = (frames.plan, frames.record);
-    let hierarchy = levels(frames);
+    let (hierarchy, _) = levels(frames);
     let settings = encode::Options {
         effort: options.effort,
         packed: options.preset == crate::Preset::Fast,
@@ -231,20 +231,22 @@ pub fn coder<'a, W: Width>(
     }
 }
 
-fn levels(frames: &Frames<'_>) -> Hierarchy {
+/// Levels of detail, and the triangles that they were made from.
+pub fn levels(frames: &Frames<'_>) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
-    match frames.record.semantic {
+    let (count, triangles) = match frames.record.semantic {
         Semantic::Position => {
             let of = &frames.points.of;
-            let triangles: Vec<u32> = indices.iter().map(|&v| of[v as usize]).collect();
-            hierarchy::build(frames.points.vertex.len() as u32, &triangles)
+            let triangles = indices.iter().map(|&v| of[v as usize]).collect();
+            (frames.points.vertex.len(), triangles)
         }
-        _ => hierarchy::build(frames.fixed.vertex_point.len() as u32, indices),
-    }
+        _ => (frames.fixed.vertex_point.len(), indices.clone()),
+    };
+    (hierarchy::build(count as u32, &triangles), triangles)
 }
 
 /// The box and the tolerance of a part.
-fn extent(frames: &Frames<'_>) -> Option<Extent> {
+pub fn extent(frames: &Frames<'_>) -> Option<Extent> {
     let (plan, record) = (frames.plan, frames.record);
     let set = usize::from(record.set);
     let side = |k: usize| match record.semantic {
@@ -340,6 +342,24 @@ impl<W: Cell> Track<'_, W> {
     }
 }
 
+/// Cells of points on a lattice that is off as much as decoding may be.
+pub fn rounded<W: Cell>(
+    grid: &Grid,
+    radius: f64,
+    order: &[u32],
+    points: &[[f32; 3]],
+) -> Vec<[W; 4]> {
+    let step = radius * 2.0 / 3f64.sqrt();
+    let cell = |&point: &u32| {
+        let at = |k: usize| {
+            let off = f64::from(points[point as usize][k]) - f64::from(grid.centre[k]);
+            W::wrap(((off / step).round() * step / f64::from(grid.unit)).round() as i32)
+        };
+        [at(0), at(1), at(2), W::default()]
+    };
+    order.iter().map(cell).collect()
+}
+
 impl<W: Width> Coder for Track<'_, W> {
     fn static_bytes(&self) -> &[u8] {
         self.encoder.static_bytes()
@@ -352,20 +372,13 @@ impl<W: Width> Coder for Track<'_, W> {
     /// Rounds to a lattice that is off as much as decoding may be.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
         let grid = self.encoder.grid();
-        let step = self.extent.radius * 2.0 / 3f64.sqrt();
         let mut points = vec![[0.0; 3]; self.order.len()];
         let mut out = BTreeMap::new();
         for &frame in frames {
             encode::Source::positions(self.frames, frame, &mut points);
             self.frames.check()?;
-            let cell = |&point: &u32| {
-                let at = |k: usize| {
-                    let off = f64::from(points[point as usize][k]) - f64::from(grid.centre[k]);
-                    W::wrap(((off / step).round() * step / f64::from(grid.unit)).round() as i32)
-                };
-                [at(0), at(1), at(2), W::default()]
-            };
-            out.insert(frame, self.order.iter().map(cell).collect());
+            let cells = rounded(grid, self.extent.radius, &self.order, &points);
+            out.insert(frame, cells);
         }
         Ok(W::decoded(out))
     }

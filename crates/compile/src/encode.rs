@@ -6,7 +6,7 @@ use crate::fluid;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::streams::{self, Levels, Typed, VertexValues};
-use crate::{Error, Options, with_levels};
+use crate::{Error, MethodChoice, Options, with_levels};
 use meshreel_codec::{
     ball::{self, Target},
     index, octahedral,
@@ -26,7 +26,9 @@ pub struct MeshPlan<'a> {
     pub source: Source<'a>,
     /// What the first pass found.
     pub prepared: Prepared,
-    /// How it is kept.
+    /// What was asked for.
+    pub asked: MethodChoice,
+    /// How it is kept; the coder of a layered file may find better.
     pub method: Method,
     /// Its streams.
     pub streams: Vec<StreamRecord>,
@@ -124,6 +126,7 @@ pub fn choose_streams(
             bits: bits as u8,
             axes: Vec::new(),
             states: 0,
+            bones: Default::default(),
             tolerance: options.normal_tolerance,
         });
     }
@@ -223,6 +226,7 @@ fn lattice(
         bits: bits as u8,
         axes,
         states: 0,
+        bones: Default::default(),
         tolerance,
     }
 }

@@ -5,10 +5,11 @@ use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
+use crate::skin::{self, Tried};
 use crate::{Error, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::{
-    CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+    Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::{parallelogram, weld};
@@ -61,6 +62,10 @@ pub struct MeshCoder<'a> {
     /// By stream what predicts it from the positions.
     normals: Vec<Option<NormalCoder<'a>>>,
     levels: Option<LevelCoder<'a>>,
+    /// What moves positions, and the method that this is.
+    bones: Option<(Bones, Method)>,
+    /// What was tried.
+    pub tried: Vec<Tried>,
 }
 
 impl<'a> MeshCoder<'a> {
@@ -81,6 +86,8 @@ impl<'a> MeshCoder<'a> {
             wide: Vec::new(),
             normals: Vec::new(),
             levels: None,
+            bones: None,
+            tried: Vec::new(),
         };
         for parts in frames {
             let count = schedule.frames() as usize;
@@ -93,6 +100,7 @@ impl<'a> MeshCoder<'a> {
             coder.cells.push(made);
             coder.wide.push(wide);
         }
+        coder.choose(frames)?;
         let positions = coder.cells.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
             let predict =
@@ -111,6 +119,30 @@ impl<'a> MeshCoder<'a> {
             });
         }
         Ok(coder)
+    }
+
+    /// Bones in place of the soft codec alone, where they are smaller.
+    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>]) -> Result<(), Error> {
+        let Some([positions]) = frames.first().map(Vec::as_slice) else {
+            return Ok(());
+        };
+        let Some(soft) = self.cells.first().and_then(|parts| parts.first()) else {
+            return Ok(());
+        };
+        let (plan, schedule) = (self.plan, self.schedule);
+        let (made, tried) = skin::choose(plan, positions, &**soft, schedule, self.options)?;
+        self.tried = tried;
+        if let Some(made) = made {
+            self.bones = Some((made.bones, made.method()));
+            self.wide[0] = made.wide;
+            self.cells[0] = vec![made.coder];
+        }
+        Ok(())
+    }
+
+    /// How the mesh is kept.
+    pub fn method(&self) -> Method {
+        self.bones.map_or(self.plan.method, |b| b.1)
     }
 
     /// Whether a stream is kept as levels.
@@ -147,8 +179,10 @@ impl<'a> MeshCoder<'a> {
             if self.is_levels(s) {
                 return record.clone();
             }
+            let bones = self.bones.filter(|_| s == 0).map(|b| b.0);
             StreamRecord {
-                coding: Coding::Cells,
+                coding: bones.map_or(Coding::Cells, |_| Coding::Bones),
+                bones: bones.unwrap_or_default(),
                 word: if self.wide[s] { 4 } else { 2 },
                 bits: 0,
                 axes: Vec::new(),

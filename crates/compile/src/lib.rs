@@ -21,6 +21,7 @@ pub mod plan;
 mod predicted;
 pub mod prepare;
 pub mod report;
+mod skin;
 pub mod streams;
 mod units;
 mod write;
@@ -31,4 +32,4 @@ pub use options::{
     MethodChoice, Options, Preset, Tolerance,
 };
 pub use plan::compile;
-pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent};
+pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent, Tried};

@@ -22,6 +22,8 @@ pub enum Tolerance {
 pub enum MethodChoice {
     Auto,
     Static,
+    Rigid,
+    Skinned,
     Soft,
     Fluid,
 }

@@ -694,6 +694,7 @@ impl<'a> Compiler<'a> {
             path,
             source: candidate.source,
             prepared,
+            asked: candidate.method,
             method,
             streams,
             table: Default::default(),

@@ -1,6 +1,7 @@
 //! What a compile did, as data; the command line prints it.
 
 pub use crate::clip::file::ClipReport;
+pub use crate::skin::Tried;
 use meshreel_scene::Remark;
 
 /// Phases that a progress display shows, in order.
@@ -57,6 +58,8 @@ pub struct MeshReport {
     pub path: String,
     /// static, soft, fluid.
     pub method: String,
+    /// Methods that were tried.
+    pub tried: Vec<Tried>,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

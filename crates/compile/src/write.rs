@@ -416,7 +416,8 @@ pub fn write(
             .unwrap_or((0.0, 0.0));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
-            method: format!("{:?}", plan.method).to_lowercase(),
+            method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method)).to_lowercase(),
+            tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
             vertices: description.meshes[m].vertices as usize,
             source_points: plan.prepared.points,
             frames: job.times.len(),
@@ -518,7 +519,7 @@ fn describe(
             let (codec, points) = coder.map_or((CODEC_CLASSIC, 0), MeshCoder::codec);
             MeshRecord {
                 path: plan.path.clone(),
-                method: plan.method,
+                method: coder.map_or(plan.method, MeshCoder::method),
                 codec,
                 vertices: fixed.map_or(totals[m].vertices, |f| f.vertex_point.len()) as u32,
                 indices: fixed.map_or(totals[m].indices, |f| f.indices.len()) as u32,

@@ -2,20 +2,53 @@
 
 use crate::frame::{part, part_mut};
 use crate::interpolate::{BLOCK, Block};
-use crate::layout::Place;
+use crate::layout::{BonesLayout, Place};
+use crate::nodes;
 use crate::order::Order;
 use crate::unit::{Decoded, take};
 use bytemuck::Pod;
+use meshreel_codec::skin::{Handles, Matrix, Skin};
 use meshreel_codec::soft::decode::{self, First, Static, Width};
 use meshreel_codec::soft::lattice::Grid;
 use meshreel_codec::soft::schedule::UNIT_FRAMES;
+use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, take_sized};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// What decodes cells.
+pub(crate) enum Coded {
+    Soft(Box<Static>),
+    Skin(Box<Skin>),
+}
+
+impl Coded {
+    pub fn grid(&self) -> &Grid {
+        match self {
+            Coded::Soft(s) => &s.grid,
+            Coded::Skin(s) => &s.grid,
+        }
+    }
+
+    /// The first frame.
+    pub fn first(&self) -> &First {
+        match self {
+            Coded::Soft(s) => &s.first,
+            Coded::Skin(s) => &s.first,
+        }
+    }
+
+    fn points(&self) -> usize {
+        match self {
+            Coded::Soft(s) => s.points(),
+            Coded::Skin(s) => s.rig.rest.len(),
+        }
+    }
+}
+
 /// A stream, or one half of it (colours are kept as rgb and alpha).
 pub(crate) struct Cells {
-    pub coded: Static,
+    pub coded: Coded,
     /// Where a vertex is among the cells: those lie in the order of levels of detail.
     pub places: Arc<Vec<u32>>,
 }
@@ -30,7 +63,7 @@ pub(crate) fn positions_into(
 ) {
     for (i, cells) in parts.iter().enumerate() {
         let mut out = Output {
-            grid: &cells.coded.grid,
+            grid: cells.coded.grid(),
             places: &cells.places,
             stride: components,
             first: 3 * i,
@@ -55,8 +88,8 @@ pub(crate) fn planes_into(
         let planes = &mut out[3 * i..];
         let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
         match cells.of(i, of_frame) {
-            Found::Narrow(found) => write_planes(&cells.coded.grid, places, found, planes),
-            Found::Wide(found) => write_planes(&cells.coded.grid, places, found, planes),
+            Found::Narrow(found) => write_planes(cells.coded.grid(), places, found, planes),
+            Found::Wide(found) => write_planes(cells.coded.grid(), places, found, planes),
         }
     }
 }
@@ -80,8 +113,8 @@ fn write_planes<W: Copy + Into<i32>>(
 pub(crate) fn range(parts: &[Cells]) -> Option<[[f32; 3]; 2]> {
     let cells = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
-    match cells.coded.first {
-        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid.position([end; 3]))),
+    match cells.coded.first() {
+        First::Narrow(_) => Some(ends.map(|end| cells.coded.grid().position([end; 3]))),
         First::Wide(_) => None,
     }
 }
@@ -97,7 +130,7 @@ impl Cells {
     fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Found<'a> {
         let points = self.coded.points();
         let range = i * points..(i + 1) * points;
-        match (of_frame, &self.coded.first) {
+        match (of_frame, self.coded.first()) {
             (Some((words, place)), First::Narrow(_)) => Found::Narrow(&part(words, place)[range]),
             (Some((words, place)), First::Wide(_)) => Found::Wide(&part(words, place)[range]),
             (None, First::Narrow(first)) => Found::Narrow(first),
@@ -132,6 +165,14 @@ pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
     pub place: Place,
+    /// What bones have besides.
+    pub bones: Option<BonesLayout>,
+}
+
+/// Scratch memory as numbers of one kind, and what is left.
+fn scratch_of<T: Pod>(scratch: &mut [u64], len: usize) -> (&mut [T], &mut [u64]) {
+    let (own, rest) = scratch.split_at_mut((len * size_of::<T>()).div_ceil(size_of::<u64>()));
+    (&mut bytemuck::cast_slice_mut(own)[..len], rest)
 }
 
 impl Unit<'_> {
@@ -148,19 +189,81 @@ impl Unit<'_> {
         for (i, cells) in parts.iter().enumerate() {
             let (unit, used) = take_sized(rest)?;
             take(&mut rest, used)?;
-            let points = cells.coded.points();
-            let range = i * points..(i + 1) * points;
-            match self.place.size {
-                8 => self.read_part::<i16>(&cells.coded, range, unit, decoded, scratch, out),
-                _ => self.read_part::<i32>(&cells.coded, range, unit, decoded, scratch, out),
-            }?;
+            match &cells.coded {
+                Coded::Soft(coded) => {
+                    let points = coded.points();
+                    let range = i * points..(i + 1) * points;
+                    self.read_cells(coded, self.place, range, unit, decoded, scratch, out)?;
+                }
+                Coded::Skin(skin) => self.read_skin(skin, unit, decoded, scratch, out)?,
+            }
         }
         Ok(bytes.len() - rest.len())
     }
 
+    /// Bones, residuals, and the cells that they make.
+    fn read_skin(
+        &self,
+        skin: &Skin,
+        mut bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        let places = self.bones.ok_or(Corrupt("bones where there are none"))?;
+        if skin.bones.rigid > 0 {
+            let at = [places.transforms, places.states];
+            let used = nodes::read(&skin.nodes, at, (self.order, self.unit), bytes, decoded, out)?;
+            take(&mut bytes, used)?;
+        }
+        let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {
+            let (unit, used) = take_sized(bytes)?;
+            take(bytes, used)?;
+            self.read_cells(coded, place, 0..coded.points(), unit, decoded, scratch, out)
+        };
+        if let Some(handles) = &skin.handles {
+            part(&mut bytes, handles, places.handles, out)?;
+        }
+        if let Some(residual) = &skin.residual {
+            part(&mut bytes, residual, places.residual, out)?;
+        }
+        if !bytes.is_empty() {
+            return Err(Corrupt("bones: bytes left over"));
+        }
+        let count = (skin.bones.rigid + skin.bones.affine) as usize + 1;
+        let (matrices, _) = scratch_of::<Matrix>(scratch, count);
+        for frame in out {
+            match self.place.size {
+                8 => compose::<i16>(skin, &places, self.place, matrices, frame),
+                _ => compose::<i32>(skin, &places, self.place, matrices, frame),
+            }
+        }
+        Ok(())
+    }
+
+    /// Frames of the cells of one static part.
+    #[allow(clippy::too_many_arguments)] // Everything that a unit brings, once.
+    fn read_cells(
+        &self,
+        coded: &Static,
+        place: Place,
+        range: Range<usize>,
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        match place.size {
+            8 => self.read_part::<i16>(coded, place, range, bytes, decoded, scratch, out),
+            _ => self.read_part::<i32>(coded, place, range, bytes, decoded, scratch, out),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // The same.
     fn read_part<W: Width + Pod>(
         &self,
         coded: &Static,
+        place: Place,
         range: Range<usize>,
         bytes: &[u8],
         decoded: &Decoded<'_>,
@@ -174,7 +277,6 @@ impl Unit<'_> {
         else {
             return Err(NOT_LAYERED);
         };
-        let place = self.place;
         let reference = |frame: u32| {
             let words = decoded(frame as usize)?;
             part::<[W; 4]>(words, place).get(range.clone())
@@ -184,10 +286,34 @@ impl Unit<'_> {
         for (frame, out) in frames.iter_mut().zip(out.iter_mut()) {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
-        let words = decode::scratch_len(range.len()) * size_of::<[W; 4]>() / size_of::<u64>();
-        let scratch = bytemuck::cast_slice_mut(&mut scratch[..words]);
+        let (scratch, _) = scratch_of(scratch, decode::scratch_len(range.len()));
         let unit = units[self.unit];
         let frames = &mut frames[..count];
         decode::decode_unit(coded, schedule, unit, bytes, &reference, frames, scratch)
     }
+}
+
+/// Cells of a frame from its bones and residuals.
+fn compose<W: Width + Pod>(
+    skin: &Skin,
+    places: &BonesLayout,
+    place: Place,
+    matrices: &mut [Matrix],
+    frame: &mut [u64],
+) {
+    // Bones lie behind all streams.
+    let (before, behind) = frame.split_at_mut(places.transforms.at);
+    let of = |place: Place| Place {
+        at: place.at - places.transforms.at,
+        ..place
+    };
+    let transforms: &[Transform] = part(behind, of(places.transforms));
+    let handles = match (skin.bones.affine, skin.bones.wide) {
+        (0, _) => Handles::None,
+        (_, false) => Handles::Narrow(part(behind, of(places.handles))),
+        (_, true) => Handles::Wide(part(behind, of(places.handles))),
+    };
+    skin.matrices(&skin.grid, transforms, handles, matrices);
+    let residual = part(behind, of(places.residual));
+    skin.compose::<W>(matrices, residual, part_mut(before, place));
 }

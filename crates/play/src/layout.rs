@@ -9,6 +9,7 @@
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels |
+//! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use crate::mesh::Range;
@@ -16,8 +17,9 @@ use crate::nodes;
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::record::{
-    Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+    Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
+use meshreel_codec::skin::{HANDLES, Matrix};
 use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 
@@ -65,12 +67,27 @@ pub(crate) struct Layout {
 pub(crate) struct MeshLayout {
     /// Per stream where its levels are; none where it is static.
     pub streams: Vec<Option<Place>>,
+    /// What positions that bones predict have besides.
+    pub bones: Option<BonesLayout>,
     /// What a fluid mesh has besides.
     pub fluid: Option<FluidLayout>,
     /// Per stream of predicted normals the numbers that frames predict theirs from.
     pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
     pub ranges: Vec<Range>,
+}
+
+/// What a frame has of bones besides the cells that they give, see [`meshreel_codec::skin`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BonesLayout {
+    /// Of rigid bones.
+    pub transforms: Place,
+    /// What other frames predict these from.
+    pub states: Place,
+    /// Cells of the handles of affine bones.
+    pub handles: Place,
+    /// Cells of the residual.
+    pub residual: Place,
 }
 
 /// A mesh that brings its own topology.
@@ -96,6 +113,28 @@ pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
+/// 64-bit words that decoding a unit of a stream of cells needs.
+fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
+    let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
+    if stream.coding != Coding::Bones {
+        return words(cell_count(mesh, stream), stream.word);
+    }
+    let bones = stream.bones;
+    let residual = words(bones.coded as usize, stream.word);
+    let handles = words(HANDLES * bones.affine as usize, handle_word(&bones));
+    residual.max(handles) + matrix_words(&bones)
+}
+
+/// Bytes of a component of handles.
+pub(crate) fn handle_word(bones: &Bones) -> u8 {
+    if bones.wide { 4 } else { 2 }
+}
+
+/// 64-bit words of the matrices of a frame.
+pub(crate) fn matrix_words(bones: &Bones) -> usize {
+    (bones.rigid as usize + bones.affine as usize + 1) * size_of::<Matrix>() / 8
+}
+
 /// Hands out places one after the other.
 #[derive(Default)]
 struct Shelf(usize);
@@ -114,7 +153,7 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
-            Coding::Cells => self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream)),
+            Coding::Cells | Coding::Bones => self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream)),
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
         }
     }
@@ -147,9 +186,8 @@ impl Layout {
             .collect();
         let streams = (description.meshes.iter())
             .flat_map(|mesh| mesh.streams.iter().map(move |stream| (mesh, stream)));
-        let cells = streams.filter(|(_, stream)| stream.coding == Coding::Cells);
-        let scratch = cells
-            .map(|(mesh, stream)| scratch_len(cell_count(mesh, stream)) * stream.word as usize / 2);
+        let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
+        let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
         Ok(Layout {
             bits: visible,
             visibility,
@@ -168,9 +206,11 @@ impl MeshLayout {
     fn new(mesh: &MeshRecord, shelf: &mut Shelf) -> MeshLayout {
         let of_frame = |s: &StreamRecord| match mesh.method {
             Method::Static => false,
-            Method::Soft => s.animated,
+            Method::Soft | Method::Rigid | Method::Skinned => s.animated,
             Method::Fluid => true,
         };
+        let bones = mesh.streams.first().filter(|s| s.coding == Coding::Bones);
+        let bones = bones.map(|s| (s.bones, usize::from(s.word)));
         MeshLayout {
             fluid: (mesh.method == Method::Fluid).then(|| FluidLayout {
                 counts: shelf.place(4, 3),
@@ -186,6 +226,16 @@ impl MeshLayout {
                     kept.then(|| shelf.place(2, s.states as usize))
                 })
                 .collect(),
+            // After the cells, which are made of them.
+            bones: bones.map(|(bones, word)| BonesLayout {
+                transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
+                states: shelf.place(size_of::<i32>(), bones.words as usize),
+                handles: shelf.place(
+                    4 * usize::from(handle_word(&bones)),
+                    HANDLES * bones.affine as usize,
+                ),
+                residual: shelf.place(4 * word, bones.coded as usize),
+            }),
             ranges: (mesh.materials.iter())
                 .map(|m| Range {
                     first: m.first,

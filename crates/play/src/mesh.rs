@@ -9,7 +9,7 @@ use crate::open::Reel;
 use crate::statics::Statics;
 use crate::words::{Levels, Words};
 use meshreel_codec::quantize::{self, Axis};
-use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
+use meshreel_codec::record::{MeshRecord, Method, Semantic};
 use meshreel_codec::{octahedral, qtangent};
 
 /// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
@@ -176,7 +176,7 @@ impl<'a> MeshView<'a> {
         vertices: std::ops::Range<usize>,
         out: &mut Block,
     ) -> bool {
-        let is = self.record.streams[stream].coding == Coding::Cells;
+        let is = self.record.streams[stream].coding.has_cells();
         if is {
             cells::planes_into(&self.cells[stream], self.cells(stream), vertices, out);
         }
@@ -186,7 +186,7 @@ impl<'a> MeshView<'a> {
     /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
-        if record.coding == Coding::Cells {
+        if record.coding.has_cells() {
             let [low, high] = cells::range(&self.cells[stream])?;
             return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
         }
@@ -227,7 +227,7 @@ impl<'a> MeshView<'a> {
     ) -> Result<(), Error> {
         let stream = self.stream(semantic, set, name)?;
         self.check(out, semantic.components(), name)?;
-        if self.record.streams[stream].coding == Coding::Cells {
+        if self.record.streams[stream].coding.has_cells() {
             let components = semantic.components();
             cells::positions_into(&self.cells[stream], self.cells(stream), components, out);
             return Ok(());

@@ -1,8 +1,8 @@
 //! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the frames of a unit.
 
 use crate::Error;
-use crate::frame::part;
-use crate::layout::Layout;
+use crate::frame::{part, part_mut};
+use crate::layout::Place;
 use crate::open::Reel;
 use crate::order::Order;
 use crate::unit::{Decoded, take};
@@ -30,10 +30,10 @@ pub(crate) fn of(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     Nodes::new(&nodes, &description.tracks).map(Some)
 }
 
-/// Reads the frames of a unit from the start of `bytes`; returns the bytes used.
+/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the transforms.
 pub(crate) fn read(
     nodes: &Nodes,
-    layout: &Layout,
+    [transforms_at, states_at]: [Place; 2],
     (order, unit): (&Order, usize),
     bytes: &[u8],
     decoded: &Decoded<'_>,
@@ -51,14 +51,11 @@ pub(crate) fn read(
     let mut transforms: [&mut [Transform]; UNIT_FRAMES] = Default::default();
     let places = out.iter_mut().zip(&mut states).zip(&mut transforms);
     for ((words, state), transforms) in places {
-        // The state lies behind the transforms.
-        let (before, behind) = words.split_at_mut(layout.states.at);
-        let own = &mut before[layout.transforms.at..][..layout.transforms.words()];
-        *transforms = &mut bytemuck::cast_slice_mut(own)[..layout.transforms.len];
-        let own = &mut behind[..layout.states.words()];
-        *state = &mut bytemuck::cast_slice_mut(own)[..layout.states.len];
+        let (before, behind) = words.split_at_mut(states_at.at);
+        *transforms = part_mut(before, transforms_at);
+        *state = part_mut(behind, Place { at: 0, ..states_at });
     }
-    let found = |frame: u32| Some(part::<i32>(decoded(frame as usize)?, layout.states));
+    let found = |frame: u32| Some(part::<i32>(decoded(frame as usize)?, states_at));
     let (states, transforms) = (&mut states[..count], &mut transforms[..count]);
     nodes.decode_unit(*schedule, units[unit], coded, &found, states, transforms)?;
     let mut rest = bytes;

@@ -77,7 +77,7 @@ impl Predicted {
     pub fn first(&self, positions: &Cells) -> Vec<u16> {
         let mut levels = vec![0; self.semantic.components() * self.coded.vertices()];
         let mut work = self.work();
-        match &positions.coded.first {
+        match positions.coded.first() {
             First::Narrow(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
             First::Wide(cells) => self.write(cells, self.coded.base(), &mut work, &mut levels),
         }

@@ -395,18 +395,18 @@ fn check_mesh(
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
-        let cells = stream.coding == Coding::Cells;
+        let cells = stream.coding.has_cells();
         if stream.coding == Coding::Predicted {
             let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
-            let cells = mesh.streams[0].coding == Coding::Cells;
+            let cells = mesh.streams[0].coding.has_cells();
             let uvs = stream.semantic == Semantic::Normal || mesh.streams.iter().any(still);
             let states = u64::from(stream.states) <= 3 * u64::from(mesh.vertices);
-            let places = mesh.method == Method::Soft && layered && stream.word == 2;
+            let places = mesh.method.deforms() && layered && stream.word == 2;
             if !(cells && uvs && states && places) {
                 return wrong("normals that cannot be predicted");
             }
         }
-        if cells && (mesh.method != Method::Soft || !layered) {
+        if cells && !(mesh.method.deforms() && layered) {
             return wrong("cells where there can be none");
         }
         let lattice = stream.semantic.has_axes() && !cells;
@@ -502,12 +502,14 @@ fn check_limits(
             let copies = match mesh.method {
                 Method::Static => 1,
                 // The base and one in each slot.
-                Method::Soft => 1 + if stream.animated { slots } else { 0 },
+                Method::Soft | Method::Rigid | Method::Skinned => {
+                    1 + if stream.animated { slots } else { 0 }
+                }
                 Method::Fluid => slots,
             };
             let word = u64::from(stream.word);
             match stream.coding {
-                Coding::Cells => {
+                Coding::Cells | Coding::Bones => {
                     let cells = cell_parts(stream) as u64 * cell_count(mesh, stream) as u64;
                     add(cells, copies * 4 * word + CELL_BYTES);
                     add(u64::from(mesh.indices), 16);
@@ -516,6 +518,15 @@ fn check_limits(
                     vertices,
                     copies * stream.semantic.components() as u64 * word,
                 ),
+            }
+            if stream.coding == Coding::Bones {
+                let b = stream.bones;
+                let bones = u64::from(b.rigid) + u64::from(b.affine);
+                add(bones, BONE_BYTES);
+                add(u64::from(b.rigid), slots * size_of::<Transform>() as u64);
+                add(u64::from(b.words), slots * 4);
+                add(u64::from(b.affine), slots * 4 * 16);
+                add(u64::from(b.coded), slots * 4 * word + CELL_BYTES);
             }
             if stream.coding == Coding::Predicted {
                 add(u64::from(stream.states), 2 * copies);
@@ -555,6 +566,8 @@ fn check_limits(
 
 /// Bytes of static data per cell: levels of detail, neighbours, weights, the first frame, and what making them takes.
 const CELL_BYTES: u64 = 256;
+/// The same per bone: its region, its track, its matrix.
+const BONE_BYTES: u64 = 512;
 
 /// Bytes that deriving a predictor table takes for a while: the corners of each vertex, and at most six choices per
 /// corner and one per vertex, never more than 32 per vertex, in a list that grows by doubling.

@@ -1,7 +1,7 @@
 //! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of animated ones.
 
 use crate::Error;
-use crate::cells::Cells;
+use crate::cells::{Cells, Coded};
 use crate::layout::cell_parts;
 use crate::normals::Predicted;
 use crate::open::{Reel, slice};
@@ -9,6 +9,7 @@ use crate::words::{Held, Words};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::parallelogram::{self, Table};
 use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::decode::{First, Static};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::stream::{self, References, Spatial};
@@ -144,7 +145,7 @@ fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> 
 fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
-    let has_cells = record.streams.iter().any(|s| s.coding == Coding::Cells);
+    let has_cells = record.streams.iter().any(|s| s.coding.has_cells());
     let mut points = Vec::new();
     if has_cells {
         points.resize(vertices, 0);
@@ -168,7 +169,7 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
         let mut parts = Vec::new();
         let mut words = Words::zeroed(1, 0);
         match stream.coding {
-            Coding::Cells => used += cells.read(record, stream, rest, &mut parts)?,
+            Coding::Cells | Coding::Bones => used += cells.read(record, stream, rest, &mut parts)?,
             Coding::Predicted => {
                 predicted.push((s, rest));
                 used += take_sized(rest)?.1;
@@ -221,12 +222,20 @@ fn after(bytes: &[u8], used: usize) -> &[u8] {
     bytes.get(used..).unwrap_or(&[])
 }
 
+/// What cells stand on.
+struct Domain {
+    hierarchy: Hierarchy,
+    triangles: Vec<u32>,
+    /// Where a vertex is among the cells.
+    places: Arc<Vec<u32>>,
+}
+
 /// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made once.
 struct CellReader<'a> {
     indices: &'a [u32],
     /// Point of each vertex.
     points: &'a [u32],
-    domains: [Option<(Hierarchy, Arc<Vec<u32>>)>; 2],
+    domains: [Option<Domain>; 2],
 }
 
 impl CellReader<'_> {
@@ -238,12 +247,23 @@ impl CellReader<'_> {
         out: &mut Vec<Cells>,
     ) -> Result<usize, Corrupt> {
         let of_points = stream.semantic == Semantic::Position;
-        let (hierarchy, places) = self.domain(record, of_points);
+        let Domain {
+            hierarchy,
+            triangles,
+            places,
+        } = self.domain(record, of_points);
         let mut used = 0;
         for _ in 0..cell_parts(stream) {
             let (part, size) = take_sized(after(bytes, used))?;
-            let coded = Static::decode(part, hierarchy.clone(), None)?;
-            let wide = matches!(coded.first, First::Wide(_));
+            let coded = match stream.coding {
+                Coding::Bones => {
+                    let wide = stream.word == 4;
+                    let skin = Skin::decode(part, stream.bones, wide, &hierarchy, triangles)?;
+                    Coded::Skin(Box::new(skin))
+                }
+                _ => Coded::Soft(Box::new(Static::decode(part, hierarchy.clone(), None)?)),
+            };
+            let wide = matches!(coded.first(), First::Wide(_));
             if wide != (stream.word == 4) {
                 return Err(Corrupt("cells of another width than the description says"));
             }
@@ -256,17 +276,15 @@ impl CellReader<'_> {
         Ok(used)
     }
 
-    fn domain(&mut self, record: &MeshRecord, of_points: bool) -> (Hierarchy, Arc<Vec<u32>>) {
+    fn domain(&mut self, record: &MeshRecord, of_points: bool) -> &Domain {
         let (indices, points) = (self.indices, self.points);
-        let domain = self.domains[usize::from(of_points)].get_or_insert_with(|| {
-            let hierarchy = match of_points {
-                true => {
-                    let of = |&vertex: &u32| points[vertex as usize];
-                    let triangles: Vec<u32> = indices.iter().map(of).collect();
-                    hierarchy::build(record.points, &triangles)
-                }
-                false => hierarchy::build(record.vertices, indices),
+        self.domains[usize::from(of_points)].get_or_insert_with(|| {
+            let triangles: Vec<u32> = match of_points {
+                true => indices.iter().map(|&v| points[v as usize]).collect(),
+                false => indices.to_vec(),
             };
+            let count = if of_points { record.points } else { record.vertices };
+            let hierarchy = hierarchy::build(count, &triangles);
             let mut place = vec![0; hierarchy.order.len()];
             for (new, &old) in (0..).zip(&hierarchy.order) {
                 place[old as usize] = new;
@@ -274,9 +292,12 @@ impl CellReader<'_> {
             if of_points {
                 place = points.iter().map(|&p| place[p as usize]).collect();
             }
-            (hierarchy, Arc::new(place))
-        });
-        domain.clone()
+            Domain {
+                hierarchy,
+                triangles,
+                places: Arc::new(place),
+            }
+        })
     }
 }
 

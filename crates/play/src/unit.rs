@@ -17,7 +17,7 @@ use crate::words::Held;
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
+use meshreel_codec::record::{MeshRecord, Method, Semantic};
 use meshreel_codec::stream::{self, References as StreamReferences};
 use meshreel_codec::transform;
 use meshreel_codec::word::Word;
@@ -205,7 +205,8 @@ impl Job<'_, '_> {
         let layout = self.reel.layout();
         if let Some(coded) = &layout.nodes {
             let unit = (self.reel.order(), self.unit);
-            let used = nodes::read(coded, layout, unit, bytes, self.decoded, out);
+            let places = [layout.transforms, layout.states];
+            let used = nodes::read(coded, places, unit, bytes, self.decoded, out);
             used.and_then(|used| take(&mut bytes, used))
                 .map_err(|c| self.corrupt(0, c, "transforms"))?;
         }
@@ -213,7 +214,7 @@ impl Job<'_, '_> {
             let before = bytes.len();
             match mesh.method {
                 Method::Static => {}
-                Method::Soft => {
+                Method::Soft | Method::Rigid | Method::Skinned => {
                     for stream in 0..mesh.streams.len() {
                         self.read_stream(m, stream, &mut bytes, scratch, out)?;
                     }
@@ -286,11 +287,12 @@ impl Job<'_, '_> {
                 .map_err(|c| name(c, 0))?;
             return Ok(());
         }
-        if record.streams[stream].coding == Coding::Cells {
+        if record.streams[stream].coding.has_cells() {
             let unit = cells::Unit {
                 order: self.reel.order(),
                 unit: self.unit,
                 place,
+                bones: self.reel.layout().meshes[mesh].bones,
             };
             let parts = &self.statics.meshes[mesh].cells[stream];
             let used = unit.read(parts, bytes, self.decoded, scratch, out);

@@ -265,7 +265,7 @@ impl<'a> FrameView<'a> {
         let record = &self.reel.description().meshes[mesh];
         let second = self
             .second_of(node)
-            .filter(|_| record.method == Method::Soft);
+            .filter(|_| record.method.deforms());
         Some(MeshFrame {
             mesh,
             vertices: Vertices {

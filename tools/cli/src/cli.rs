@@ -466,7 +466,7 @@ macro_rules! words {
 
 words!(
     /// How a mesh is kept.
-    Method, "method": Auto = "auto", Static = "static", Soft = "soft", Fluid = "fluid"; later: "rigid", "skinned");
+    Method, "method": Auto = "auto", Static = "static", Rigid = "rigid", Skinned = "skinned", Soft = "soft", Fluid = "fluid"; later:);
 words!(
     /// Spacing of a curve's knots.
     Spacing, "spacing of knots": Uniform = "uniform", Chordal = "chordal", Centripetal = "centripetal"; later:);

@@ -383,7 +383,7 @@ mod tests {
             ("tolerence = 1", "tolerence"),
             ("a = 1\ntolerance = ", "line 2"),
             ("tolerance = \"much\"", "'much' is no tolerance"),
-            ("method = \"rigid\"", "not built yet"),
+            ("method = \"stiff\"", "is no method"),
             ("effort = 12", "1 to 9"),
             ("joint = 3", "[[joint]]"),
             ("[[joint]]\ntolerance = 1", "glob"),

@@ -163,23 +163,19 @@ impl Static {
         hierarchy: Hierarchy,
         outside: Option<&[[i32; 3]]>,
     ) -> Result<Static, Corrupt> {
+        Static::read(bytes, hierarchy, outside, true)
+    }
+
+    /// `more`: with what other frames need.
+    fn read(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+        more: bool,
+    ) -> Result<Static, Corrupt> {
         let mut c = Cursor::new(bytes);
-        let flags = c.u8()?;
+        let (flags, grid) = head(&mut c)?;
         let fit = usize::from(flags >> FIT_SHIFT) % FITS.len();
-        let grid = Grid {
-            unit: c.f32()?,
-            centre: [c.f32()?, c.f32()?, c.f32()?],
-            steps: {
-                let mut steps = [0; LAYERS];
-                for s in &mut steps {
-                    *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
-                }
-                steps
-            },
-        };
-        if !(grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite())) {
-            return Err(Corrupt("static part: not a number"));
-        }
         let tables = match flags >> SET_SHIFT {
             0 => {
                 let size = c.varint()? as usize;
@@ -204,16 +200,20 @@ impl Static {
         }
         if flags & WIDE == 0 {
             let first = first_frame::<i16>(&out, rest)?;
-            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            if more {
+                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            }
             out.first = First::Narrow(first);
             #[cfg(target_arch = "x86_64")]
-            {
+            if more {
                 out.plan =
                     super::avx2::Plan::new(&out.neighbours, &out.weights, &out.map, &out.slots);
             }
         } else {
             let first = first_frame::<i32>(&out, rest)?;
-            (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            if more {
+                (out.neighbours, out.weights) = solve(&out.hierarchy, &first, outside, fit);
+            }
             out.first = First::Wide(first);
         }
         Ok(out)
@@ -223,6 +223,45 @@ impl Static {
     pub fn points(&self) -> usize {
         self.hierarchy.order.len()
     }
+}
+
+/// What a static part begins with: flags, unit, centre, steps.
+fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
+    let flags = c.u8()?;
+    let grid = Grid {
+        unit: c.f32()?,
+        centre: [c.f32()?, c.f32()?, c.f32()?],
+        steps: {
+            let mut steps = [0; LAYERS];
+            for s in &mut steps {
+                *s = u16::try_from(c.varint()?).map_err(|_| Corrupt("step too large"))?;
+            }
+            steps
+        },
+    };
+    match grid.unit.is_finite() && grid.centre.iter().all(|c| c.is_finite()) {
+        true => Ok((flags, grid)),
+        false => Err(Corrupt("static part: not a number")),
+    }
+}
+
+/// Unit and middle of a static part.
+pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
+    Ok(head(&mut Cursor::new(bytes))?.1)
+}
+
+/// Positions of frame 0 alone, in the hierarchy's order.
+pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
+    let s = Static::read(bytes, hierarchy.clone(), None, false)?;
+    Ok(match &s.first {
+        First::Narrow(first) => placed(&s.grid, first),
+        First::Wide(first) => placed(&s.grid, first),
+    })
+}
+
+fn placed<W: Cell>(grid: &Grid, cells: &[Vector<W>]) -> Vec<[f32; 3]> {
+    let of = |c: &Vector<W>| grid.position([c[0].get(), c[1].get(), c[2].get()]);
+    cells.iter().map(of).collect()
 }
 
 /// Positions of frame 0, in units.

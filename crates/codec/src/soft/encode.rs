@@ -23,6 +23,7 @@ use super::weights::{self, FITS};
 use crate::bytes::put_varint;
 use crate::put_sized;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where frames come from.
 pub trait Source: Sync {
@@ -33,6 +34,15 @@ pub trait Source: Sync {
     /// what is decoded, both modulo the width of the cells.
     fn outside(&self, _frame: u32, _grid: &Grid, _out: &mut [[i32; 3]]) -> bool {
         false
+    }
+}
+
+impl<T: Source + ?Sized> Source for &T {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        (**self).positions(frame, out);
+    }
+    fn outside(&self, frame: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+        (**self).outside(frame, grid, out)
     }
 }
 
@@ -119,7 +129,7 @@ struct Common<'a> {
     schedule: Schedule,
     extent: Extent,
     options: Options,
-    source: &'a dyn Source,
+    source: Arc<dyn Source + Send + 'a>,
 }
 
 /// A mesh whose static part is made.
@@ -463,6 +473,18 @@ impl<'a, W: Cell> Encoder<'a, W> {
         extent: Extent,
         options: Options,
         source: &'a dyn Source,
+        work: &mut Work<W>,
+    ) -> Result<Self, Refused> {
+        Self::owning(hierarchy, frames, extent, options, Arc::new(source), work)
+    }
+
+    /// The same of a source that nobody else needs.
+    pub fn owning(
+        hierarchy: Hierarchy,
+        frames: u32,
+        extent: Extent,
+        options: Options,
+        source: Arc<dyn Source + Send + 'a>,
         work: &mut Work<W>,
     ) -> Result<Self, Refused> {
         if !levels_fit(&hierarchy) {

@@ -4,8 +4,8 @@
 //! coded after those above it and makes good what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
 //! promise does not hold, the file keeps transforms as they are.
 
-mod geometry;
-mod search;
+pub mod geometry;
+pub mod search;
 
 use crate::Error;
 use crate::flatten::FlatNode;

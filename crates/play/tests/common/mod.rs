@@ -203,6 +203,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
         bits,
         axes: vec![axis; axes],
         states: 0,
+        bones: Default::default(),
         tolerance: 0.01,
     }
 }

@@ -610,6 +610,8 @@ fn method_of(method: Method) -> MethodChoice {
     match method {
         Method::Auto => MethodChoice::Auto,
         Method::Static => MethodChoice::Static,
+        Method::Rigid => MethodChoice::Rigid,
+        Method::Skinned => MethodChoice::Skinned,
         Method::Soft => MethodChoice::Soft,
         Method::Fluid => MethodChoice::Fluid,
     }

@@ -489,6 +489,8 @@ fn mesh_infos(description: &Description, frames: usize, bytes: Option<&[u64]>) -
             method: match mesh.method {
                 Method::Static => "static",
                 Method::Soft => "soft",
+                Method::Rigid => "rigid",
+                Method::Skinned => "skinned",
                 Method::Fluid => "fluid",
             },
             vertices: mesh.vertices,
@@ -501,7 +503,7 @@ fn mesh_infos(description: &Description, frames: usize, bytes: Option<&[u64]>) -
             },
             topology: match mesh.method {
                 Method::Static => "constant",
-                Method::Soft => "homogeneous",
+                Method::Soft | Method::Rigid | Method::Skinned => "homogeneous",
                 Method::Fluid => "heterogeneous",
             },
             materials: mesh

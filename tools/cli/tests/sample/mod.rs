@@ -98,6 +98,7 @@ fn stream_record(semantic: Semantic, animated: bool, word: u8, bits: u8) -> Stre
             false => Vec::new(),
         },
         states: 0,
+        bones: Default::default(),
         tolerance: 0.01,
     }
 }

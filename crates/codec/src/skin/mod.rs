@@ -1,0 +1,481 @@
+//! Points moved by bones: rigid parts, and skins (E03, E05, E14, F17). What bones say of a point is a prediction; points that it leaves too far off have a
+//! residual, through [`crate::soft`].
+//!
+//! ```text
+//! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
+//! cell   = ⌊x⌉ (+ inn, where the point has a residual)        wraps; halves to the even number
+//! ```
+//!
+//! **Static part**
+//!
+//! | size | name | meaning |
+//! |---|---|---|
+//! | 1 | `depth` | weights of a point have the sum 2^depth |
+//! | varint + … | `rest` | positions at rest of all points: the static part of a mesh of one frame, [`crate::soft::decode`] |
+//! | varint + … | `weights` | see [`weights`] |
+//! | varint + … | `setup` | only with rigid bones: see [`crate::clip::nodes`]; bones are nodes without parents, their rest transform is none |
+//! | varint + … | `handles` | only with affine bones: static part of four points per bone |
+//! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
+//! | rest | `residual` | else: static part of the points that have one, with what bones say of frame 0 subtracted |
+//!
+//! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one: varint size, bytes.
+//!
+//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest and 10⁻³⁰.
+//! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are m and m + h_k e_k, as the frame moves them. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
+//! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
+
+pub mod weights;
+
+#[cfg(test)]
+mod tests;
+
+use crate::Corrupt;
+use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::clip::nodes::{Node, Nodes};
+use crate::record::Bones;
+use crate::soft::cell::Cell;
+use crate::soft::decode::{self, First, Static, Vector, Width};
+use crate::soft::hierarchy::{self, Hierarchy};
+use crate::soft::lattice::Grid;
+use crate::soft::range;
+use crate::soft::tables::LAYERS;
+use crate::transform::Transform;
+use weights::Weights;
+
+/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth numbers are 0.
+pub type Matrix = [[f32; 4]; 4];
+
+/// Handles of an affine bone.
+pub const HANDLES: usize = 4;
+
+/// Where most of what a bone moves is at rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    /// Of the box.
+    pub middle: [f64; 3],
+    /// Half the box along each axis.
+    pub half: [f64; 3],
+    /// The box itself.
+    pub bounds: [f32; 6],
+}
+
+/// Rest positions, bones and weights: all that says where points are once bones are known.
+#[derive(Clone, Debug, Default)]
+pub struct Rig {
+    /// By point, in the order of levels of detail.
+    pub rest: Vec<[f32; 3]>,
+    /// Points that have a residual.
+    pub coded: Vec<u32>,
+    /// By bone.
+    pub regions: Vec<Region>,
+    /// Bones per point in the lists below: 1, 4 or 8.
+    stride: usize,
+    index: Vec<u16>,
+    weight: Vec<f32>,
+}
+
+impl Rig {
+    /// From its parts; `bones` of them.
+    pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32) -> Rig {
+        let most = (0..weights.points()).map(|v| weights.of(v).len()).max();
+        let stride = match most.unwrap_or(0) {
+            0 | 1 => 1,
+            2..=4 => 4,
+            _ => weights::MOST,
+        };
+        // Number `bones` is that of what does not move.
+        let still = bones.min(u32::from(u16::MAX)) as u16;
+        let mut rig = Rig {
+            index: vec![still; weights.points() * stride],
+            weight: vec![0.0; weights.points() * stride],
+            coded: Vec::new(),
+            regions: Vec::new(),
+            stride,
+            rest,
+        };
+        let unit = 1.0 / (1u32 << weights.depth) as f32;
+        let (low, high) = (f32::INFINITY, f32::NEG_INFINITY);
+        let mut boxes = vec![[low, low, low, high, high, high]; bones as usize];
+        for v in 0..weights.points() {
+            let own = weights.of(v);
+            for (k, &(bone, weight)) in own.iter().enumerate() {
+                rig.index[v * stride + k] = bone;
+                rig.weight[v * stride + k] = f32::from(weight) * unit;
+                if u32::from(weight) << 5 >= 1 << weights.depth {
+                    let space = &mut boxes[usize::from(bone)];
+                    for (k, &x) in rig.rest[v].iter().enumerate() {
+                        space[k] = space[k].min(x);
+                        space[k + 3] = space[k + 3].max(x);
+                    }
+                }
+            }
+            if own.is_empty() {
+                rig.weight[v * stride] = 1.0;
+            }
+            if weights.coded[v] {
+                rig.coded.push(v as u32);
+            }
+        }
+        rig.regions = boxes.into_iter().map(region).collect();
+        rig
+    }
+
+    /// Number of bones.
+    pub fn bones(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// Bones as the clip codec knows them, the first `count`.
+    pub fn nodes(&self, count: usize) -> Vec<Node> {
+        let of = |region: &Region| Node {
+            parent: None,
+            rest: Transform::IDENTITY,
+            moves: true,
+            bounds: Some(region.bounds),
+        };
+        self.regions.iter().take(count).map(of).collect()
+    }
+
+    /// Where a point is, in units.
+    #[inline(always)]
+    pub fn place(&self, v: usize, matrices: &[Matrix]) -> [f32; 3] {
+        let [x, y, z] = self.rest[v];
+        let index = &self.index[v * self.stride..][..self.stride];
+        let last = matrices.len() - 1;
+        let of = |bone: u16| &matrices[usize::from(bone).min(last)];
+        let mut m = *of(index[0]);
+        if self.stride > 1 {
+            let weight = &self.weight[v * self.stride..][..self.stride];
+            m = m.map(|column| column.map(|a| a * weight[0]));
+            for (&bone, &w) in index[1..].iter().zip(&weight[1..]) {
+                for (to, from) in m.iter_mut().zip(of(bone)) {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to += from * w;
+                    }
+                }
+            }
+        }
+        let [a, b, c, d] = &m;
+        [0, 1, 2].map(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
+    }
+
+    /// Whole units of where all points are.
+    pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
+        for v in 0..self.rest.len() {
+            let at = self.place(v, matrices);
+            each(v, at.map(|x| x.round_ties_even() as i32));
+        }
+    }
+}
+
+fn region(bounds: [f32; 6]) -> Region {
+    if !(0..3).all(|k| bounds[k] <= bounds[k + 3]) {
+        return region([0.0; 6]);
+    }
+    let b = bounds.map(f64::from);
+    let half = [0, 1, 2].map(|k| (b[k + 3] - b[k]) * 0.5);
+    let most = half[0].max(half[1]).max(half[2]);
+    Region {
+        middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5),
+        half: half.map(|h| h.max(most / 16.0).max(1e-30)),
+        bounds,
+    }
+}
+
+/// A row-major 3 × 4 matrix in the world, in units of a grid.
+pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
+    let part = 1.0 / f64::from(grid.unit);
+    let column = |c: usize| {
+        let of = |r: usize| {
+            let from = if c == 3 { f64::from(grid.centre[r]) } else { 0.0 };
+            ((world[r][c] - from) * part) as f32
+        };
+        [of(0), of(1), of(2), 0.0]
+    };
+    [column(0), column(1), column(2), column(3)]
+}
+
+/// The matrix that moves a region to where its handles are.
+pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
+    let origin = handles[0].map(f64::from);
+    [0, 1, 2].map(|r| {
+        let mut row = [0.0; 4];
+        row[3] = origin[r];
+        for k in 0..3 {
+            row[k] = (f64::from(handles[k + 1][r]) - origin[r]) / region.half[k];
+            row[3] -= row[k] * region.middle[k];
+        }
+        row
+    })
+}
+
+/// Levels of detail of the handles of `bones` affine bones.
+pub fn handle_levels(bones: u32) -> Hierarchy {
+    let of = |b: u32| {
+        let at = HANDLES as u32 * b;
+        [[0, 1, 2], [0, 2, 3], [0, 3, 1]].map(|t| t.map(|k| at + k))
+    };
+    let triangles: Vec<[[u32; 3]; 3]> = (0..bones).map(of).collect();
+    hierarchy::build(HANDLES as u32 * bones, triangles.as_flattened().as_flattened())
+}
+
+/// Levels of detail of the points that have a residual. `triangles` are of points, three each.
+pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> Hierarchy {
+    let mut number = vec![u32::MAX; hierarchy.order.len()];
+    for (at, &cell) in (0..).zip(coded) {
+        number[hierarchy.order[cell as usize] as usize] = at;
+    }
+    let of = |&point: &u32| number.get(point as usize).copied().unwrap_or(u32::MAX);
+    let own: Vec<u32> = match coded.len() == number.len() {
+        true => triangles.iter().map(of).collect(),
+        false => (triangles.chunks_exact(3))
+            .filter(|t| t.iter().all(|p| of(p) != u32::MAX))
+            .flat_map(|t| t.iter().map(of))
+            .collect(),
+    };
+    hierarchy::build(coded.len() as u32, &own)
+}
+
+/// What an encoder puts together.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// Of the weights.
+    pub depth: u32,
+    /// Static part of the points at rest.
+    pub rest: &'a [u8],
+    /// See [`weights`].
+    pub weights: &'a [u8],
+    /// Of rigid bones, if there are any.
+    pub setup: Option<&'a [u8]>,
+    /// Static part of the handles, if there are any.
+    pub handles: Option<&'a [u8]>,
+    /// Static part of the residual, if there is one.
+    pub residual: Option<&'a [u8]>,
+    /// Unit and centre, for where there is none.
+    pub grid: &'a Grid,
+}
+
+/// Writes the static part.
+pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
+    out.push(parts.depth as u8);
+    put_sized(parts.rest, out);
+    put_sized(parts.weights, out);
+    if let Some(setup) = parts.setup {
+        put_sized(setup, out);
+    }
+    if let Some(handles) = parts.handles {
+        put_sized(handles, out);
+    }
+    match parts.residual {
+        Some(residual) => out.extend_from_slice(residual),
+        None => {
+            let [x, y, z] = parts.grid.centre;
+            out.extend([parts.grid.unit, x, y, z].iter().flat_map(|v| v.to_le_bytes()));
+        }
+    }
+}
+
+/// Writes what a unit has of one kind.
+pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
+    put_varint(bytes.len() as u32, out);
+    out.extend_from_slice(bytes);
+}
+
+/// A rig and what decodes its frames; made once.
+#[derive(Clone, Debug)]
+pub struct Skin {
+    /// What there is.
+    pub bones: Bones,
+    /// Of the cells.
+    pub grid: Grid,
+    /// Points.
+    pub rig: Rig,
+    /// Rigid bones.
+    pub nodes: Nodes,
+    /// Four points per affine bone.
+    pub handles: Option<Static>,
+    /// Points that have a residual.
+    pub residual: Option<Static>,
+    /// Frame 0, as far as it is known from this alone.
+    pub first: First,
+}
+
+/// Handles of all affine bones, in either width.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum Handles<'a> {
+    None,
+    Narrow(&'a [Vector<i16>]),
+    Wide(&'a [Vector<i32>]),
+}
+
+impl Skin {
+    /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are `wide` or not.
+    pub fn decode(
+        bytes: &[u8],
+        bones: Bones,
+        wide: bool,
+        hierarchy: &Hierarchy,
+        triangles: &[u32],
+    ) -> Result<Skin, Corrupt> {
+        let count = u64::from(bones.rigid) + u64::from(bones.affine);
+        if count == 0 || count > u64::from(MOST_BONES) {
+            return Err(Corrupt("skin: a number of bones that cannot be"));
+        }
+        let mut c = Cursor::new(bytes);
+        let sized = |c: &mut Cursor<'_>| -> Result<Vec<u8>, Corrupt> {
+            let size = c.varint()? as usize;
+            Ok(c.take(size)?.to_vec())
+        };
+        let depth = u32::from(c.u8()?);
+        let rest = sized(&mut c)?;
+        let rest = decode::still(&rest, hierarchy)?;
+        let own = sized(&mut c)?;
+        let decoder = range::Decoder::new(&own);
+        let (weights, decoder) = weights::code(decoder, hierarchy, count as u32, depth, None)?;
+        decoder.finish()?;
+        let rig = Rig::new(rest, &weights, count as u32);
+        if rig.coded.len() != bones.coded as usize {
+            return Err(Corrupt("skin: another number of residuals"));
+        }
+        let nodes = match bones.rigid {
+            0 => Nodes::default(),
+            rigid => Nodes::new(&rig.nodes(rigid as usize), &sized(&mut c)?)?,
+        };
+        if nodes.words != bones.words as usize {
+            return Err(Corrupt("skin: another number of words"));
+        }
+        let handles = match bones.affine {
+            0 => None,
+            affine => {
+                let coded = Static::decode(&sized(&mut c)?, handle_levels(affine), None)?;
+                if matches!(coded.first, First::Wide(_)) != bones.wide {
+                    return Err(Corrupt("skin: handles of another width"));
+                }
+                Some(coded)
+            }
+        };
+        let mut skin = Skin {
+            bones,
+            grid: Grid {
+                unit: 1.0,
+                centre: [0.0; 3],
+                steps: [1; LAYERS],
+            },
+            rig,
+            nodes,
+            handles,
+            residual: None,
+            first: First::Narrow(Vec::new()),
+        };
+        let rest = c.take(c.left())?;
+        let mut matrices = vec![Matrix::default(); count as usize + 1];
+        if bones.coded > 0 {
+            skin.grid = decode::grid(rest)?;
+            skin.first_matrices(&mut matrices);
+            let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
+            // In the order of the residual's own levels.
+            let coded = &mut skin.rig.coded;
+            *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
+            let outside: Vec<[i32; 3]> = (skin.rig.coded.iter())
+                .map(|&v| {
+                    let at = skin.rig.place(v as usize, &matrices);
+                    at.map(|x| x.round_ties_even() as i32)
+                })
+                .collect();
+            let residual = Static::decode(rest, levels, Some(&outside))?;
+            if matches!(residual.first, First::Wide(_)) != wide {
+                return Err(Corrupt("skin: cells of another width"));
+            }
+            skin.residual = Some(residual);
+        } else {
+            let mut c = Cursor::new(rest);
+            skin.grid.unit = c.f32()?;
+            skin.grid.centre = [c.f32()?, c.f32()?, c.f32()?];
+            let finite = skin.grid.centre.iter().all(|v| v.is_finite());
+            if c.left() > 0 || !finite || !skin.grid.unit.is_normal() {
+                return Err(Corrupt("skin: a grid that is none"));
+            }
+            skin.first_matrices(&mut matrices);
+        }
+        skin.first = match wide {
+            false => First::Narrow(skin.first_cells::<i16>(&matrices)),
+            true => First::Wide(skin.first_cells::<i32>(&matrices)),
+        };
+        Ok(skin)
+    }
+
+    fn first_matrices(&self, out: &mut [Matrix]) {
+        let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
+        let handles = match self.handles.as_ref().map(|h| &h.first) {
+            None => Handles::None,
+            Some(First::Narrow(first)) => Handles::Narrow(first),
+            Some(First::Wide(first)) => Handles::Wide(first),
+        };
+        self.matrices(&self.grid, &transforms, handles, out);
+    }
+
+    fn first_cells<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
+        let mut out = vec![[W::default(); 4]; self.rig.rest.len()];
+        let residual = self.residual.as_ref().and_then(W::first);
+        self.compose(matrices, residual.unwrap_or_default(), &mut out);
+        out
+    }
+
+    /// Matrices of a frame in units of a grid: rigid bones, affine ones, and that of what does not move. `handles` lie in the order of their levels.
+    pub fn matrices(
+        &self,
+        grid: &Grid,
+        transforms: &[Transform],
+        handles: Handles<'_>,
+        out: &mut [Matrix],
+    ) {
+        let rigid = self.bones.rigid as usize;
+        for (out, t) in out.iter_mut().zip(transforms) {
+            *out = matrix(&t.matrix(), grid);
+        }
+        if let Some(coded) = &self.handles {
+            let mut at = |handle: usize, position: [f32; 3]| {
+                // Found again below: a handle lies anywhere among its levels.
+                let point = coded.hierarchy.order[handle] as usize;
+                let (bone, k) = (point / HANDLES, point % HANDLES);
+                for (to, v) in out[rigid + bone][k].iter_mut().zip(position) {
+                    *to = v;
+                }
+            };
+            match handles {
+                Handles::None => {}
+                Handles::Narrow(cells) => (cells.iter().enumerate())
+                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
+                Handles::Wide(cells) => (cells.iter().enumerate())
+                    .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
+            }
+            let regions = &self.rig.regions[rigid..];
+            for (out, region) in out[rigid..].iter_mut().zip(regions) {
+                let handles = out.map(|[x, y, z, _]| [x, y, z]);
+                *out = matrix(&affine(region, handles), grid);
+            }
+        }
+        if let Some(last) = out.last_mut() {
+            *last = matrix(&Transform::IDENTITY.matrix(), grid);
+        }
+    }
+
+    /// Cells of a frame, from its matrices and residuals.
+    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+        let zero = W::default();
+        self.rig.places(matrices, |v, at| {
+            let [x, y, z] = at.map(W::wrap);
+            out[v] = [x, y, z, zero];
+        });
+        for (&v, r) in self.rig.coded.iter().zip(residual) {
+            let cell = &mut out[v as usize];
+            for k in 0..3 {
+                cell[k] = cell[k].plus(r[k]);
+            }
+        }
+    }
+}
+
+/// Most bones of a mesh; one number is that of what does not move.
+pub const MOST_BONES: u32 = u16::MAX as u32;

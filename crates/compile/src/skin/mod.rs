@@ -1,0 +1,726 @@
+//! Meshes that bones move (E01, E03, E05, E12, E14, F17): what bones leave too far off goes through the soft codec, so the promise is the same.
+//!
+//! ```text
+//! model      parts or a skin, from the extraction                                         model
+//! rest       one frame of the soft codec; weights as coarse as they may be
+//! bones      against the rest pose *as decoded*: rigid ones through the clip codec         rigid
+//!            affine ones as four points each, through the soft codec
+//! residual   points that all this leaves farther off than the tolerance in any frame: the soft codec, with bones as prediction
+//! ```
+
+mod choice;
+mod model;
+mod rigid;
+
+pub use choice::{Tried, choose};
+pub use model::Model;
+
+use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};
+use crate::encode::NOTHING;
+use crate::extract::Trajectories;
+use crate::{Error, Options, Preset};
+use meshreel_codec::put_sized;
+use meshreel_codec::record::Bones;
+use meshreel_codec::skin::{self, Handles, Matrix, Parts, Rig, Skin, weights};
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::decode::{self, First, Static};
+use meshreel_codec::soft::encode::{self, Encoder, Refused, Source, Work};
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::lattice::{Extent, Grid};
+use meshreel_codec::soft::range;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::soft::tables::LAYERS;
+use rayon::prelude::*;
+use rigid::Rigid;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+// Tuning.
+/// Parts of the tolerance that the rest pose, weights and handles may take.
+const REST: f64 = 0.5;
+const WEIGHTS: f64 = 0.35;
+const HANDLE: f64 = 0.3;
+/// Frames in which weights are tried.
+const FRAMES: usize = 16;
+/// Units of a grid that no residual needs: at most this part of the tolerance.
+const UNIT: f64 = 0.12;
+/// How often points that the last grid leaves too far off are given a residual.
+const ROUNDS: usize = 4;
+
+/// What becomes of a mesh that bones move.
+pub struct Made<'a> {
+    pub coder: Box<dyn Coder + 'a>,
+    pub bones: Bones,
+    /// Cells are i32.
+    pub wide: bool,
+    /// Points hang on several bones.
+    pub blends: bool,
+}
+
+/// Handles of affine bones, coded.
+struct Affine {
+    bytes: Vec<u8>,
+    coded: Static,
+    frames: HandleFrames,
+    units: BTreeMap<u32, Vec<u8>>,
+}
+
+/// Decoded handles, by frame.
+enum HandleFrames {
+    Narrow(Vec<Vec<[i16; 4]>>),
+    Wide(Vec<Vec<[i32; 4]>>),
+}
+
+/// All but the residual.
+struct Posed<'a> {
+    frames: &'a Frames<'a>,
+    schedule: Schedule,
+    extent: Extent,
+    hierarchy: Hierarchy,
+    /// Three points each.
+    triangles: Vec<u32>,
+    rest_bytes: Vec<u8>,
+    weights: weights::Weights,
+    skin: Skin,
+    rigid: Option<Rigid>,
+    affine: Option<Affine>,
+}
+
+/// Positions of one frame, or what is given as them.
+struct Given<F>(F);
+
+impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for Given<F> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        (self.0)(frame, out);
+    }
+}
+
+fn broken(what: &str) -> Error {
+    Error::Promise {
+        what: format!("bones: {what}"),
+        target: Default::default(),
+    }
+}
+
+/// What the soft codec is asked for.
+fn settings(options: &Options) -> encode::Options {
+    encode::Options {
+        effort: options.effort,
+        packed: options.preset == Preset::Fast,
+        restart: options.restart(),
+        choice: None,
+        own_tables: false,
+    }
+}
+
+/// One frame alone, within a radius: its static part, and what it decodes to.
+fn still(
+    positions: &[[f32; 3]],
+    radius: f64,
+    hierarchy: &Hierarchy,
+    options: &Options,
+) -> Result<Option<(Vec<u8>, Vec<[f32; 3]>)>, Error> {
+    let extent = box_of(positions, radius);
+    let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
+    let settings = settings(options);
+    fn bytes<W: Cell>(
+        levels: Hierarchy,
+        extent: Extent,
+        settings: encode::Options,
+        source: &dyn Source,
+    ) -> Result<Vec<u8>, Refused> {
+        let mut work = Work::default();
+        let made = Encoder::<W>::new(levels, 1, extent, settings, source, &mut work)?;
+        Ok(made.static_bytes().to_vec())
+    }
+    let coded = bytes::<i16>(hierarchy.clone(), extent, settings, &source)
+        .or_else(|_| bytes::<i32>(hierarchy.clone(), extent, settings, &source));
+    let Ok(coded) = coded else { return Ok(None) };
+    let decoded = decode::still(&coded, hierarchy).map_err(|c| broken(c.0))?;
+    Ok(Some((coded, decoded)))
+}
+
+fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
+    let mut extent = Extent {
+        low: [f32::INFINITY; 3],
+        high: [f32::NEG_INFINITY; 3],
+        radius,
+        axes: 3,
+    };
+    for p in positions {
+        for (k, &v) in p.iter().enumerate() {
+            extent.low[k] = extent.low[k].min(v);
+            extent.high[k] = extent.high[k].max(v);
+        }
+    }
+    extent
+}
+
+/// Codes affine bones as four points each.
+fn affine(
+    model: &Model,
+    rig: &Rig,
+    schedule: Schedule,
+    radius: f64,
+    options: &Options,
+) -> Result<Option<Affine>, Error> {
+    let regions = &rig.regions[model.rigid.len()..];
+    let at = |frame: usize| -> Vec<[f32; 3]> {
+        let of = |(region, motion): (&skin::Region, &Vec<glam::DAffine3>)| {
+            let middle = glam::DVec3::from_array(region.middle);
+            let half = glam::DMat3::from_diagonal(glam::DVec3::from_array(region.half));
+            let arms = [glam::DVec3::ZERO, half.col(0), half.col(1), half.col(2)];
+            arms.map(|arm| motion[frame].transform_point3(middle + arm).as_vec3().to_array())
+        };
+        regions.iter().zip(&model.affine).flat_map(of).collect()
+    };
+    let all: Vec<Vec<[f32; 3]>> = (0..schedule.frames() as usize).map(at).collect();
+    let every: Vec<[f32; 3]> = all.iter().flatten().copied().collect();
+    let extent = box_of(&every, radius);
+    let levels = skin::handle_levels(regions.len() as u32);
+    let narrow = handles::<i16>(&all, &levels, schedule, extent, options)?;
+    let made = match narrow {
+        Some((bytes, units, frames)) => Some((bytes, units, HandleFrames::Narrow(frames))),
+        None => handles::<i32>(&all, &levels, schedule, extent, options)?
+            .map(|(bytes, units, frames)| (bytes, units, HandleFrames::Wide(frames))),
+    };
+    let Some((bytes, units, frames)) = made else {
+        return Ok(None);
+    };
+    let coded = Static::decode(&bytes, levels, None).map_err(|c| broken(c.0))?;
+    Ok(Some(Affine {
+        bytes,
+        coded,
+        frames,
+        units,
+    }))
+}
+
+/// Static part, units, decoded frames.
+type CodedFrames<W> = (Vec<u8>, BTreeMap<u32, Vec<u8>>, Vec<Vec<[W; 4]>>);
+
+fn handles<W: Width>(
+    all: &[Vec<[f32; 3]>],
+    levels: &Hierarchy,
+    schedule: Schedule,
+    extent: Extent,
+    options: &Options,
+) -> Result<Option<CodedFrames<W>>, Error> {
+    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let mut work = Work::<W>::default();
+    let frames = schedule.frames();
+    let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);
+    let Ok(encoder) = made else { return Ok(None) };
+    let mut units = BTreeMap::new();
+    let mut decoded = vec![Vec::new(); frames as usize];
+    let refused = |_| broken("handles");
+    for segment in 0..schedule.segments() {
+        let each = &mut |key: u32, bytes: Vec<u8>, cells: &[[W; 4]]| {
+            units.insert(schedule.number(Unit::Key(key)), bytes);
+            decoded[schedule.key_frame(key) as usize] = cells.to_vec();
+        };
+        encoder.segment(segment, &mut work, each).map_err(refused)?;
+    }
+    for group in 0..schedule.groups() {
+        let mut seen = Vec::new();
+        let find = |frame: u32| &decoded[frame as usize][..];
+        let watch = &mut |frame: u32, _: &[[f32; 3]], cells: &[[W; 4]]| {
+            seen.push((frame, cells.to_vec()));
+        };
+        let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
+        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+            units.insert(schedule.number(unit), bytes);
+        }
+        for (frame, cells) in seen {
+            decoded[frame as usize] = cells;
+        }
+    }
+    Ok(Some((encoder.static_bytes().to_vec(), units, decoded)))
+}
+
+impl<'a> Posed<'a> {
+    /// None where a tolerance cannot be held so.
+    fn new(
+        model: &Model,
+        frames: &'a Frames<'a>,
+        all: &Trajectories,
+        schedule: Schedule,
+        options: &Options,
+    ) -> Result<Option<Posed<'a>>, Error> {
+        let Some(extent) = cells::extent(frames) else {
+            return Ok(None);
+        };
+        let (hierarchy, triangles) = cells::levels(frames);
+        let radius = extent.radius;
+        let Some((rest_bytes, rest)) = still(&model.rest, radius * REST, &hierarchy, options)? else {
+            return Ok(None);
+        };
+        let count = all.frames();
+        let stride = count.div_ceil(FRAMES).max(1);
+        let looked: Vec<usize> = (0..count).step_by(stride).collect();
+        let weights = model.weights(&hierarchy, &looked, radius * WEIGHTS);
+        let rig = Rig::new(rest, &weights, model.bones() as u32);
+        let rigid = match model.rigid.len() {
+            0 => None,
+            _ => {
+                let room = radius * (1.0 - UNIT);
+                Some(Rigid::new(model, &rig, &hierarchy, all, schedule, room)?)
+            }
+        };
+        let affine = match model.affine.len() {
+            0 => None,
+            _ => match affine(model, &rig, schedule, radius * HANDLE, options)? {
+                Some(affine) => Some(affine),
+                None => return Ok(None),
+            },
+        };
+        let bones = Bones {
+            rigid: model.rigid.len() as u32,
+            affine: model.affine.len() as u32,
+            wide: affine.as_ref().is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
+            words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
+            coded: 0,
+        };
+        let skin = Skin {
+            bones,
+            grid: Grid {
+                unit: 1.0,
+                centre: [0.0; 3],
+                steps: [1; LAYERS],
+            },
+            rig,
+            nodes: rigid.as_ref().map(|r| r.nodes.clone()).unwrap_or_default(),
+            handles: affine.as_ref().map(|a| a.coded.clone()),
+            residual: None,
+            first: First::Narrow(Vec::new()),
+        };
+        Ok(Some(Posed {
+            frames,
+            schedule,
+            extent,
+            hierarchy,
+            triangles,
+            rest_bytes,
+            weights,
+            skin,
+            rigid,
+            affine,
+        }))
+    }
+
+    /// Matrices of a frame in units of a grid.
+    fn matrices(&self, frame: u32, grid: &Grid) -> Vec<Matrix> {
+        let at = frame as usize;
+        let transforms = self.rigid.as_ref().map(|r| &r.transforms[at][..]);
+        let handles = match self.affine.as_ref().map(|a| &a.frames) {
+            None => Handles::None,
+            Some(HandleFrames::Narrow(frames)) => Handles::Narrow(&frames[at]),
+            Some(HandleFrames::Wide(frames)) => Handles::Wide(&frames[at]),
+        };
+        let mut out = vec![Matrix::default(); self.skin.rig.bones() + 1];
+        let transforms = transforms.unwrap_or_default();
+        self.skin.matrices(grid, transforms, handles, &mut out);
+        out
+    }
+
+    /// Marks points that are too far off without a residual.
+    fn mark(&self, grid: &Grid, all: &Trajectories) -> Vec<bool> {
+        let points = self.hierarchy.order.len();
+        let limit = self.extent.radius * self.extent.radius;
+        let of = |mut far: Vec<bool>, frame: usize| {
+            let matrices = self.matrices(frame as u32, grid);
+            let source = all.frame(frame);
+            self.skin.rig.places(&matrices, |v, at| {
+                let place = grid.position(at);
+                let source = source[self.hierarchy.order[v] as usize];
+                let square: f64 = (0..3)
+                    .map(|k| (f64::from(place[k]) - f64::from(source[k])).powi(2))
+                    .sum();
+                // NaN is far.
+                far[v] |= !(square <= limit);
+            });
+            far
+        };
+        let none = || vec![false; points];
+        let or = |mut a: Vec<bool>, b: Vec<bool>| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
+            a
+        };
+        (0..all.frames()).into_par_iter().fold(none, of).reduce(none, or)
+    }
+
+    /// The grid of cells that no residual needs.
+    fn free_grid(&self, reach: i32) -> Option<Grid> {
+        let e = &self.extent;
+        let centre = [0, 1, 2].map(|k| ((f64::from(e.low[k]) + f64::from(e.high[k])) / 2.0) as f32);
+        let side = |k: usize| {
+            let c = f64::from(centre[k]);
+            (f64::from(e.high[k]) - c).max(c - f64::from(e.low[k])) + 2.0 * e.radius
+        };
+        let smallest = side(0).max(side(1)).max(side(2)) / f64::from(reach);
+        let unit = (e.radius * UNIT) as f32;
+        (f64::from(unit) > smallest && unit.is_normal()).then_some(Grid {
+            unit,
+            centre,
+            steps: [1; LAYERS],
+        })
+    }
+
+    /// The coder with cells of one width; none where that cannot hold the tolerance.
+    fn coder<W: Width>(
+        mut self,
+        all: &Trajectories,
+        options: &Options,
+    ) -> Result<Result<(SkinCoder<'a, W>, Bones), Posed<'a>>, Error> {
+        let Some(mut grid) = self.free_grid(W::REACH) else {
+            return Ok(Err(self));
+        };
+        let far = self.mark(&grid, all);
+        let coded = &mut self.weights.coded;
+        coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
+        let mut work = Work::default();
+        let mut this = Arc::new(self);
+        let mut encoder = None;
+        for round in 0..ROUNDS {
+            let cells: Vec<u32> = (0u32..)
+                .zip(&this.weights.coded)
+                .filter_map(|(v, &coded)| coded.then_some(v))
+                .collect();
+            if cells.is_empty() {
+                break;
+            }
+            let levels = skin::coded_levels(&cells, &this.hierarchy, &this.triangles);
+            let source = Residual {
+                posed: this.clone(),
+                points: cells.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
+                cells: levels.order.iter().map(|&p| cells[p as usize]).collect(),
+                failed: Mutex::default(),
+            };
+            let source = Arc::new(source);
+            let (frames, extent) = (this.schedule.frames(), this.extent);
+            let shared = source.clone();
+            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
+            source.check()?;
+            let made = match made {
+                Ok(made) => made,
+                Err(Refused::TooFine | Refused::Levels) => {
+                    drop(source);
+                    return match Arc::try_unwrap(this) {
+                        Ok(this) => Ok(Err(this)),
+                        Err(_) => Err(broken("in use")),
+                    };
+                }
+                Err(refused) => return Err(broken(&refused.to_string())),
+            };
+            grid = *made.grid();
+            let far = this.mark(&grid, all);
+            let more = far.iter().zip(&this.weights.coded).any(|(far, coded)| *far && !coded);
+            if !more {
+                encoder = Some((made, source));
+                break;
+            }
+            if round + 1 == ROUNDS {
+                return Err(broken("points that no grid holds"));
+            }
+            drop((made, source));
+            let Some(own) = Arc::get_mut(&mut this) else {
+                return Err(broken("in use"));
+            };
+            let coded = &mut own.weights.coded;
+            coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
+        }
+        let cells = encoder.as_ref().map_or(Vec::new(), |(_, source)| source.cells.clone());
+        let mut static_bytes = Vec::new();
+        let bones = Bones {
+            coded: cells.len() as u32,
+            ..this.skin.bones
+        };
+        let mut weight_bytes = Vec::new();
+        let out = range::Encoder::new(&mut weight_bytes);
+        let count = this.skin.rig.bones() as u32;
+        let weights = &this.weights;
+        let (_, out) = weights::code(out, &this.hierarchy, count, weights.depth, Some(weights))
+            .map_err(|c| broken(c.0))?;
+        out.finish();
+        skin::encode(
+            &Parts {
+                depth: weights.depth,
+                rest: &this.rest_bytes,
+                weights: &weight_bytes,
+                setup: this.rigid.as_ref().map(|r| &r.setup[..]),
+                handles: this.affine.as_ref().map(|a| &a.bytes[..]),
+                residual: encoder.as_ref().map(|(e, _)| e.static_bytes()),
+                grid: &grid,
+            },
+            &mut static_bytes,
+        );
+        // What the player will make of it.
+        let back = Skin::decode(&static_bytes, bones, W::BITS == 32, &this.hierarchy, &this.triangles)
+            .map_err(|c| broken(c.0))?;
+        if back.rig.rest != this.skin.rig.rest || back.grid != grid || back.rig.coded != cells {
+            return Err(broken("the static part decodes to something else"));
+        }
+        let order = this.hierarchy.order.clone();
+        let coder = SkinCoder {
+            static_bytes,
+            grid,
+            skin: back,
+            order,
+            encoder: encoder.map(|(encoder, _)| encoder),
+            keys: RwLock::default(),
+            works: Mutex::new(vec![work]),
+            posed: this,
+        };
+        Ok(Ok((coder, bones)))
+    }
+}
+
+/// What bones leave of the points that have a residual.
+struct Residual<'a> {
+    posed: Arc<Posed<'a>>,
+    /// In their own order.
+    points: Vec<u32>,
+    /// In the order of their levels.
+    cells: Vec<u32>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Residual<'_> {
+    fn check(&self) -> Result<(), Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Source for Residual<'_> {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        let mut all = vec![[0.0; 3]; self.posed.hierarchy.order.len()];
+        self.posed.frames.positions(frame, &mut all);
+        for (out, &point) in out.iter_mut().zip(&self.points) {
+            *out = all[point as usize];
+        }
+    }
+
+    fn outside(&self, frame: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+        let matrices = self.posed.matrices(frame, grid);
+        for (out, &cell) in out.iter_mut().zip(&self.cells) {
+            let at = self.posed.skin.rig.place(cell as usize, &matrices);
+            *out = at.map(|x| x.round_ties_even() as i32);
+        }
+        true
+    }
+}
+
+struct SkinCoder<'a, W> {
+    static_bytes: Vec<u8>,
+    grid: Grid,
+    /// As decoded.
+    skin: Skin,
+    order: Vec<u32>,
+    encoder: Option<Encoder<'a, W>>,
+    /// Decoded residuals of keys, by number.
+    keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
+    works: Mutex<Vec<Work<W>>>,
+    posed: Arc<Posed<'a>>,
+}
+
+impl<W: Width> SkinCoder<'_, W> {
+    fn with_work<T>(&self, run: impl FnOnce(&mut Work<W>) -> T) -> T {
+        let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = works().pop().unwrap_or_default();
+        let out = run(&mut work);
+        works().push(work);
+        out
+    }
+
+    /// A unit from what it has of bones and the residual.
+    fn unit(&self, unit: Unit, residual: &[u8]) -> Vec<u8> {
+        let number = self.posed.schedule.number(unit);
+        let mut out = Vec::new();
+        if let Some(rigid) = &self.posed.rigid {
+            put_sized(rigid.unit(number), &mut out);
+        }
+        if let Some(affine) = &self.posed.affine {
+            put_sized(affine.units.get(&number).map_or(&[], Vec::as_slice), &mut out);
+        }
+        if self.encoder.is_some() {
+            put_sized(residual, &mut out);
+        }
+        out
+    }
+
+    /// Cells of a frame, measured.
+    fn compose(&self, frame: u32, residual: &[[W; 4]], points: &[[f32; 3]]) -> Result<(Vec<[W; 4]>, Seen), Error> {
+        let matrices = self.posed.matrices(frame, &self.grid);
+        let mut out = vec![[W::default(); 4]; self.order.len()];
+        self.skin.compose(&matrices, residual, &mut out);
+        let (mut bounds, mut most) = (NOTHING, 0.0f64);
+        for (cell, &point) in out.iter().zip(&self.order) {
+            let value = self.grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+            let source = &points[point as usize];
+            let mut square = 0.0;
+            for k in 0..3 {
+                bounds[k] = bounds[k].min(value[k]);
+                bounds[k + 3] = bounds[k + 3].max(value[k]);
+                square += (f64::from(value[k]) - f64::from(source[k])).powi(2);
+            }
+            most = most.max(square);
+        }
+        let seen = Seen {
+            bounds,
+            error: most.sqrt(),
+        };
+        match seen.error <= self.posed.extent.radius {
+            true => Ok((out, seen)),
+            false => Err(broken(&format!(
+                "off by {:e} in frame {frame}, {:e} allowed",
+                seen.error, self.posed.extent.radius
+            ))),
+        }
+    }
+
+    fn source(&self, frame: u32) -> Result<Vec<[f32; 3]>, Error> {
+        let mut points = vec![[0.0; 3]; self.order.len()];
+        self.posed.frames.positions(frame, &mut points);
+        self.posed.frames.check()?;
+        Ok(points)
+    }
+}
+
+impl<W: Width> Coder for SkinCoder<'_, W> {
+    fn static_bytes(&self) -> &[u8] {
+        &self.static_bytes
+    }
+
+    fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
+        let mut out = BTreeMap::new();
+        for &frame in frames {
+            let points = self.source(frame)?;
+            out.insert(frame, cells::rounded(&self.grid, self.posed.extent.radius, &self.order, &points));
+        }
+        Ok(W::decoded(out))
+    }
+
+    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error> {
+        let schedule = self.posed.schedule;
+        let mut coded: Vec<(u32, Vec<u8>, Vec<[W; 4]>)> = Vec::new();
+        match &self.encoder {
+            Some(encoder) => self
+                .with_work(|work| {
+                    encoder.segment(segment, work, &mut |key, bytes, cells| {
+                        coded.push((key, bytes, cells.to_vec()));
+                    })
+                })
+                .map_err(|r| broken(&r.to_string()))?,
+            None => coded.extend(schedule.segment(segment).map(|key| (key, Vec::new(), Vec::new()))),
+        }
+        let mut keys = Vec::new();
+        let mut decoded = BTreeMap::new();
+        for (key, bytes, residual) in coded {
+            let frame = schedule.key_frame(key);
+            let (cells, seen) = self.compose(frame, &residual, &self.source(frame)?)?;
+            keys.push((key, self.unit(Unit::Key(key), &bytes), seen));
+            if keep {
+                decoded.insert(frame, cells);
+            }
+            let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+            held.insert(key, residual);
+        }
+        Ok(Segment {
+            keys,
+            decoded: W::decoded(decoded),
+        })
+    }
+
+    fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
+        let schedule = self.posed.schedule;
+        let both = [Unit::Inner(group), Unit::Last(group)];
+        let mut residuals: Vec<(u32, Vec<[W; 4]>)> = Vec::new();
+        let mut bytes = [Vec::new(), Vec::new()];
+        match &self.encoder {
+            Some(encoder) => {
+                let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+                let find = |frame: u32| {
+                    let key = schedule.key_of(frame).and_then(|key| held.get(&key));
+                    key.map_or(&[][..], Vec::as_slice)
+                };
+                bytes = self
+                    .with_work(|work| {
+                        encoder.group(group, &find, work, &mut |frame, _, cells| {
+                            residuals.push((frame, cells.to_vec()));
+                        })
+                    })
+                    .map_err(|r| broken(&r.to_string()))?;
+            }
+            None => {
+                let frames = both.iter().flat_map(|&unit| schedule.frames_of(unit).to_vec());
+                residuals.extend(frames.map(|frame| (frame, Vec::new())));
+            }
+        }
+        let mut seen = Vec::new();
+        let mut decoded = BTreeMap::new();
+        for (frame, residual) in residuals {
+            let (cells, of_frame) = self.compose(frame, &residual, &self.source(frame)?)?;
+            seen.push((frame, of_frame));
+            if keep {
+                decoded.insert(frame, cells);
+            }
+        }
+        let mut at = 0;
+        Ok(Group {
+            units: bytes.map(|bytes| {
+                at += 1;
+                match schedule.frames_of(both[at - 1]).is_empty() {
+                    true => Vec::new(),
+                    false => self.unit(both[at - 1], &bytes),
+                }
+            }),
+            seen,
+            decoded: W::decoded(decoded),
+        })
+    }
+
+    fn forget(&self, before: u32) {
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *held = held.split_off(&before);
+    }
+}
+
+/// Makes the coder of a model; none where it cannot hold the tolerance.
+pub fn coder<'a>(
+    model: &Model,
+    frames: &'a Frames<'a>,
+    all: &Trajectories,
+    schedule: Schedule,
+    options: &Options,
+) -> Result<Option<Made<'a>>, Error> {
+    let Some(posed) = Posed::new(model, frames, all, schedule, options)? else {
+        return Ok(None);
+    };
+    let blends = model.blends();
+    let posed = match posed.coder::<i16>(all, options)? {
+        Ok((coder, bones)) => {
+            return Ok(Some(Made {
+                coder: Box::new(coder),
+                bones,
+                wide: false,
+                blends,
+            }));
+        }
+        Err(posed) => posed,
+    };
+    Ok(match posed.coder::<i32>(all, options)? {
+        Ok((coder, bones)) => Some(Made {
+            coder: Box::new(coder),
+            bones,
+            wide: true,
+            blends,
+        }),
+        Err(_) => None,
+    })
+}
+

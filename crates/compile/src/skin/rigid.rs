@@ -1,0 +1,279 @@
+//! Transforms of rigid bones through the clip codec, each as coarse as its points allow.
+
+use super::model::Model;
+use crate::Error;
+use crate::extract::{Model as Freedom, Sums, Trajectories};
+use crate::mesh::trs::Trs;
+use crate::nodes::geometry::{IDENTITY, Matrix, apply, outermost};
+use crate::nodes::search::{Found, Goal, Point, Room, search};
+use glam::DVec3;
+use meshreel_codec::clip::nodes::{self as codec, Around, COMPONENTS, Choice, Nodes, Setup};
+use meshreel_codec::skin::Rig;
+use meshreel_codec::soft::hierarchy::Hierarchy;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::transform::Transform;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Step of a translation, as a part of what points may be off.
+const STEP: f64 = 0.9;
+/// What moves by less than this part of it stands still.
+const STILL: f64 = 0.01;
+/// Points of a bone that are looked at one by one; of more, those that lie outside.
+const POINTS: usize = 96;
+
+/// Coded rigid bones.
+pub struct Rigid {
+    pub nodes: Nodes,
+    pub setup: Vec<u8>,
+    /// By frame.
+    pub transforms: Vec<Vec<Transform>>,
+    /// By number of the unit.
+    units: BTreeMap<u32, Vec<u8>>,
+}
+
+/// What one bone was coded to.
+struct Track {
+    frames: BTreeMap<u32, Found>,
+}
+
+fn broken(what: &str) -> Error {
+    Error::Promise {
+        what: format!("bones: {what}"),
+        target: Default::default(),
+    }
+}
+
+impl Rigid {
+    /// Codes the rigid bones of a model, whose points may be `room` off.
+    pub fn new(
+        model: &Model,
+        rig: &Rig,
+        hierarchy: &Hierarchy,
+        all: &Trajectories,
+        schedule: Schedule,
+        room: f64,
+    ) -> Result<Rigid, Error> {
+        let count = model.rigid.len();
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (cell, &point) in hierarchy.order.iter().enumerate() {
+            if let [(bone, _)] = model.influences[point as usize][..]
+                && let Some(list) = members.get_mut(bone as usize)
+            {
+                list.push(cell);
+            }
+        }
+        let base = (room * STEP) as f32;
+        let setups: Vec<Setup> = (0..count)
+            .map(|b| Setup {
+                moves: moves(model, rig, b, room),
+                pivot: true,
+                code: codec::EVEN_CODE,
+            })
+            .collect();
+        let mut setup = Vec::new();
+        codec::encode_setup(base, &setups, &mut setup);
+        let given = rig.nodes(count);
+        let nodes = Nodes::new(&given, &setup).map_err(|c| broken(c.0))?;
+        let tracks: Vec<Track> = (0..count)
+            .into_par_iter()
+            .map_init(Room::default, |space, b| {
+                let bone = Bone {
+                    alone: nodes.single(b),
+                    scaled: setups[b].moves[2],
+                    model,
+                    rig,
+                    hierarchy,
+                    all,
+                    bone: b,
+                    members: &members[b],
+                    room,
+                };
+                bone.code(schedule, space)
+            })
+            .collect::<Result<_, Error>>()?;
+        Rigid::gather(nodes, setup, &tracks, schedule)
+    }
+
+    fn gather(
+        nodes: Nodes,
+        setup: Vec<u8>,
+        tracks: &[Track],
+        schedule: Schedule,
+    ) -> Result<Rigid, Error> {
+        let frames = schedule.frames();
+        let mut states = vec![vec![0i32; nodes.words]; frames as usize];
+        let mut transforms = vec![vec![Transform::IDENTITY; tracks.len()]; frames as usize];
+        for (b, (track, place)) in tracks.iter().zip(&nodes.tracks).enumerate() {
+            for (&frame, found) in &track.frames {
+                let state = &mut states[frame as usize][place.word..place.word + place.words];
+                state.copy_from_slice(&found.words[..place.words]);
+                transforms[frame as usize][b] = found.local;
+            }
+        }
+        let find = |frame: u32| states.get(frame as usize).map(|s| &s[..]);
+        let units: Vec<Unit> = schedule.in_file().collect();
+        let coded: Vec<(u32, Vec<u8>)> = (units.par_iter())
+            .map(|&unit| {
+                let frames = schedule.frames_of(unit);
+                let choices: Vec<Vec<Choice>> = (frames.iter())
+                    .map(|frame| tracks.iter().map(|t| t.frames[frame].choice).collect())
+                    .collect();
+                let choices: Vec<&[Choice]> = choices.iter().map(|c| &c[..]).collect();
+                let mut bytes = Vec::new();
+                codec::encode_unit(&nodes, schedule, unit, &find, &choices, &mut bytes)
+                    .map_err(|c| broken(c.0))?;
+                Ok((schedule.number(unit), bytes))
+            })
+            .collect::<Result<_, Error>>()?;
+        Ok(Rigid {
+            nodes,
+            setup,
+            transforms,
+            units: coded.into_iter().collect(),
+        })
+    }
+
+    /// Bytes of a unit.
+    pub fn unit(&self, number: u32) -> &[u8] {
+        self.units.get(&number).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Which of translation, rotation and scale of a bone move its points by more than nothing.
+fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
+    let region = &rig.regions[bone];
+    let middle = DVec3::from_array(region.middle);
+    let radius = DVec3::from_array(region.half).length();
+    let still = room * STILL;
+    let mut most = [0.0f64; 3];
+    for s in &model.rigid[bone] {
+        let (turn, shift) = s.matrix();
+        let moved = turn * middle + shift - middle;
+        let angle = 2.0 * s.rotation.xyz().length();
+        let by = [moved.length(), angle * radius, (s.scale - 1.0).abs() * radius];
+        most.iter_mut().zip(by).for_each(|(m, v)| *m = m.max(v));
+    }
+    // A pivot moves with the translation.
+    let [t, r, s] = most.map(|m| m > still);
+    [t || r || s, r, s]
+}
+
+/// A rigid bone that is coded.
+struct Bone<'a> {
+    alone: Nodes,
+    scaled: bool,
+    model: &'a Model,
+    rig: &'a Rig,
+    hierarchy: &'a Hierarchy,
+    all: &'a Trajectories,
+    bone: usize,
+    members: &'a [usize],
+    room: f64,
+}
+
+impl Bone<'_> {
+    fn code(&self, schedule: Schedule, space: &mut Room) -> Result<Track, Error> {
+        let rest: Vec<[f64; 3]> = (self.members.iter())
+            .map(|&cell| self.rig.rest[cell].map(f64::from))
+            .collect();
+        let chosen: Vec<usize> = match rest.len() > POINTS {
+            false => (0..rest.len()).collect(),
+            true => {
+                let far = outermost(&rest);
+                let stride = rest.len() / (POINTS - far.len().min(POINTS / 2));
+                let is_far = |i: &usize| *i % stride.max(1) == 0 || far.contains(&rest[*i]);
+                (0..rest.len()).filter(is_far).collect()
+            }
+        };
+        let mut track = Track {
+            frames: BTreeMap::new(),
+        };
+        for unit in schedule.in_file() {
+            let frames = schedule.frames_of(unit);
+            for (i, &frame) in frames.iter().enumerate() {
+                let words = self.alone.words;
+                let find = |wanted: u32| track.frames.get(&wanted).map(|f| &f.words[..words]);
+                let around = Around::new(&self.alone, schedule, &frames, i, find);
+                let around = around.map_err(|c| broken(c.0))?;
+                let found = match frame {
+                    0 => self.rest(&around),
+                    _ => self.frame(frame as usize, &rest, &chosen, &around, space),
+                };
+                track.frames.insert(frame, found);
+            }
+        }
+        Ok(track)
+    }
+
+    /// Frame 0 is the rest pose.
+    fn rest(&self, around: &Around<'_>) -> Found {
+        let track = &self.alone.tracks[0];
+        let mut words = [0; 11];
+        let prediction = around.predict(track);
+        track.apply(&prediction, &[0; COMPONENTS], &mut words[..track.words]);
+        Found {
+            choice: Choice::default(),
+            words,
+            local: track.transform(&words[..track.words - 1]),
+            world: IDENTITY,
+        }
+    }
+
+    fn frame(
+        &self,
+        frame: usize,
+        rest: &[[f64; 3]],
+        chosen: &[usize],
+        around: &Around<'_>,
+        space: &mut Room,
+    ) -> Found {
+        let goal = |i: usize| {
+            let point = self.hierarchy.order[self.members[i]];
+            self.all.at(frame, point).to_array()
+        };
+        // Fitted again: what rounding the rest pose did is made good.
+        let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
+        let mut sums = Sums::default();
+        let known = &self.model.rigid[self.bone][frame];
+        for (i, &from) in rest.iter().enumerate() {
+            sums.add(DVec3::from_array(from), DVec3::from_array(goal(i)));
+        }
+        let fitted = sums.fit(freedom, known.rotation);
+        let target = Trs {
+            rotation: fitted.rotation,
+            translation: fitted.translation,
+            scale: DVec3::splat(fitted.scale),
+        };
+        let exact = Transform {
+            rotation: fitted.rotation.to_array().map(|v| v as f32),
+            translation: fitted.translation.to_array().map(|v| v as f32),
+            scale: [fitted.scale as f32; 3],
+        };
+        let points: Vec<Point> = (chosen.iter())
+            .map(|&i| Point {
+                at: rest[i],
+                goal: goal(i),
+                limit: self.room,
+            })
+            .collect();
+        let measure = |world: &Matrix| {
+            let off = |p: &Point| {
+                let at = DVec3::from_array(apply(world, p.at));
+                (at - DVec3::from_array(p.goal)).length() / p.limit
+            };
+            points.iter().map(off).fold(0.0, f64::max)
+        };
+        let goal = Goal {
+            track: &self.alone.tracks[0],
+            around,
+            above: &IDENTITY,
+            exact: &exact,
+            target,
+            points: &points,
+            measure: &measure,
+            hidden: false,
+        };
+        search(&goal, space)
+    }
+}
