@@ -140,6 +140,12 @@ impl<'a> MeshCoder<'a> {
         Ok(())
     }
 
+    /// Parts that move as they are, and bones that blend.
+    pub fn bones(&self) -> [usize; 2] {
+        let bones = self.bones.map_or(Bones::default(), |b| b.0);
+        [bones.rigid as usize, bones.affine as usize]
+    }
+
     /// How the mesh is kept.
     pub fn method(&self) -> Method {
         self.bones.map_or(self.plan.method, |b| b.1)

@@ -60,6 +60,8 @@ pub struct MeshReport {
     pub method: String,
     /// Methods that were tried.
     pub tried: Vec<Tried>,
+    /// Parts that move as they are, and bones that blend.
+    pub bones: [usize; 2],
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

@@ -418,6 +418,7 @@ pub fn write(
             path: plan.path.clone(),
             method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method)).to_lowercase(),
             tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
+            bones: coders.get(m).map_or([0; 2], MeshCoder::bones),
             vertices: description.meshes[m].vertices as usize,
             source_points: plan.prepared.points,
             frames: job.times.len(),

@@ -9,6 +9,7 @@ use meshreel_codec::record::Method;
 use meshreel_codec::soft::encode::Source;
 use meshreel_codec::soft::schedule::Schedule;
 use rayon::prelude::*;
+use std::time::Instant;
 
 // Tuning.
 /// Distance at which a point follows a part, of the diagonal; never more than so much of the tolerance.
@@ -36,12 +37,32 @@ const FEW: u32 = 8;
 /// A method that was tried, for `--explain`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
-    /// Its name, and what it found.
-    pub what: String,
-    /// About how many bytes positions would take, of all frames.
-    pub bytes: u64,
+    /// Its name.
+    pub method: &'static str,
+    /// Parts that move as they are, and bones that blend.
+    pub bones: [usize; 2],
+    /// Points that bones leave too far off, or do not move.
+    pub residual: usize,
+    /// About how many bytes positions would take; none: it cannot hold the tolerance.
+    pub bytes: Option<u64>,
     /// It was taken.
     pub taken: bool,
+    /// What finding, coding and counting took.
+    pub seconds: f64,
+}
+
+impl Tried {
+    fn of(method: &'static str, made: Option<&Made<'_>>) -> Tried {
+        let bones = made.map_or(Default::default(), |made| made.bones);
+        Tried {
+            method,
+            bones: [bones.rigid as usize, bones.affine as usize],
+            residual: bones.coded as usize,
+            bytes: None,
+            taken: false,
+            seconds: 0.0,
+        }
+    }
 }
 
 /// What a mesh is kept as: bones, where they are smaller or asked for. Also what was tried.
@@ -65,16 +86,20 @@ pub fn choose<'a>(
     }
     let all = trajectories(frames, points, schedule.frames())?;
     let mut best: Option<(u64, Option<Made<'a>>)> = None;
-    let mut add = |what: String, made: Option<Made<'a>>, bytes: u64| {
-        let taken = best.as_ref().is_none_or(|b| bytes < b.0);
-        if taken {
+    let mut add = |method, made: Option<Made<'a>>, bytes: Option<u64>, since: Instant| {
+        let taken = bytes.is_some_and(|bytes| best.as_ref().is_none_or(|b| bytes < b.0));
+        let mut own = Tried::of(method, made.as_ref());
+        (own.bytes, own.taken) = (bytes, taken);
+        own.seconds = since.elapsed().as_secs_f64();
+        if let (true, Some(bytes)) = (taken, bytes) {
             tried.iter_mut().for_each(|t: &mut Tried| t.taken = false);
             best = Some((bytes, made));
         }
-        tried.push(Tried { what, bytes, taken });
+        tried.push(own);
     };
     if asked == MethodChoice::Auto {
-        add("soft".into(), None, size(soft, schedule, options)?);
+        let since = Instant::now();
+        add("soft", None, Some(size(soft, schedule, options)?), since);
     }
     let Some(extent) = cells::extent(frames) else {
         return Ok((None, Vec::new()));
@@ -82,6 +107,7 @@ pub fn choose<'a>(
     let (_, triangles) = cells::levels(frames);
     let mut left = 1.0;
     if wants(MethodChoice::Rigid) {
+        let since = Instant::now();
         let request = extract::Request {
             tolerance: (all.diagonal() * FOLLOWS).min(extent.radius * OF_TOLERANCE),
             groups: &[],
@@ -92,27 +118,22 @@ pub fn choose<'a>(
         left = without as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
             let model = Model::of_parts(&all, &parts);
-            if let Some(made) = make(&model, frames, &all, schedule, options)? {
-                let bytes = size(&*made.coder, schedule, options)?;
-                let what = format!("rigid: {} parts, {without} points without", parts.len() - 1);
-                add(what, Some(made), bytes);
-            }
+            let made = make(&model, frames, &all, schedule, options)?;
+            let bytes = made.as_ref().map(|made| size(&*made.coder, schedule, options));
+            add("rigid", made, bytes.transpose()?, since);
         }
     }
     if wants(MethodChoice::Skinned) && (left > LEFT || asked == MethodChoice::Skinned) {
         let effort = usize::from(options.effort.clamp(1, 9) as u8) - 1;
-        let skins: Vec<_> = (BONES[effort].par_iter())
-            .filter_map(|&bones| {
-                let request = extract::skin::Request::new(bones, extent.radius);
-                Some((bones, extract::skin::find(&all, &request)?))
-            })
-            .collect();
-        for (bones, skin) in skins {
-            if let Some(made) = make(&Model::of_skin(&skin), frames, &all, schedule, options)? {
-                let bytes = size(&*made.coder, schedule, options)?;
-                let what = format!("skinned: {bones} bones, {} points with residual", made.bones.coded);
-                add(what, Some(made), bytes);
-            }
+        for &bones in BONES[effort] {
+            let since = Instant::now();
+            let request = extract::skin::Request::new(bones, extent.radius);
+            let Some(skin) = extract::skin::find(&all, &request) else {
+                continue;
+            };
+            let made = make(&Model::of_skin(&skin), frames, &all, schedule, options)?;
+            let bytes = made.as_ref().map(|made| size(&*made.coder, schedule, options));
+            add("skinned", made, bytes.transpose()?, since);
         }
     }
     Ok((best.and_then(|b| b.1), tried))

@@ -11,7 +11,7 @@ use crate::{guarded, units};
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
-use meshreel_compile::{
+use meshreel_compile::{MeshReport, Tried,
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
     MethodChoice, Options, Preset, Report, Tolerance,
 };
@@ -163,13 +163,24 @@ impl Done {
             .meshes
             .iter()
             .map(|mesh| {
-                json!({
+                let mut value = json!({
                     "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices,
-                    "source_points": mesh.source_points, "frames": mesh.frames, "parts": 0, "bones": 0,
+                    "source_points": mesh.source_points, "frames": mesh.frames, "parts": mesh.bones[0], "bones": mesh.bones[1],
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "bytes": mesh.bytes,
                     "position_bytes": mesh.position_bytes,
                     "bits_per_vertex_frame": mesh.bits_per_vertex_frame,
-                })
+                });
+                if self.explain {
+                    let tried = |t: &Tried| {
+                        json!({
+                            "method": t.method, "parts": t.bones[0], "bones": t.bones[1],
+                            "points_with_residual": t.residual, "bytes": t.bytes, "chosen": t.taken,
+                            "seconds": t.seconds,
+                        })
+                    };
+                    value["tried"] = mesh.tried.iter().map(tried).collect();
+                }
+                value
             })
             .collect();
         let mut value = json!({
@@ -216,6 +227,7 @@ impl Done {
             for line in report.tree.lines() {
                 out.push_str(&format!("  {line}\n"));
             }
+            out.push_str(&methods_table(&report.meshes));
             if !report.clips.is_empty() {
                 out.push_str(&clip::tried_table(&report.clips));
             }
@@ -614,6 +626,37 @@ fn method_of(method: Method) -> MethodChoice {
         Method::Skinned => MethodChoice::Skinned,
         Method::Soft => MethodChoice::Soft,
         Method::Fluid => MethodChoice::Fluid,
+    }
+}
+
+/// The methods that were tried, for `--explain`.
+fn methods_table(meshes: &[MeshReport]) -> String {
+    let mut rows = Vec::new();
+    for mesh in meshes {
+        for t in &mesh.tried {
+            let choice = match (t.taken, t.bytes) {
+                (true, _) => "chosen",
+                (_, Some(_)) => "larger",
+                (_, None) => "cannot hold the tolerance",
+            };
+            rows.push(vec![
+                one_line(&mesh.path),
+                t.method.into(),
+                units::count(t.bones[0] as u64),
+                units::count(t.bones[1] as u64),
+                units::count(t.residual as u64),
+                t.bytes.map_or("–".into(), units::bytes),
+                format!("{:.2} s", t.seconds),
+                choice.into(),
+            ]);
+        }
+    }
+    let head = [
+        "mesh", "<method", "parts", "bones", "points with residual", "about", "time", "<choice",
+    ];
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&head, &rows),
     }
 }
 
