@@ -49,7 +49,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
 //! | 1 | 1 | `set` | number of the uv or colour set |
-//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted, 3 cells moved by [bones](#bones) |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted, 3 cells that bones predict |
 //! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |

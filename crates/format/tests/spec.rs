@@ -253,7 +253,8 @@ fn codecs_are_as_documented() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codec/src");
     let mut checked = 0;
     let clips = std::fs::read_dir(folder.join("clip")).unwrap();
-    for entry in std::fs::read_dir(&folder).unwrap().chain(clips) {
+    let skins = std::fs::read_dir(folder.join("skin")).unwrap();
+    for entry in (std::fs::read_dir(&folder).unwrap().chain(clips)).chain(skins) {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_string_lossy();
         let is_code = path.extension().is_some_and(|extension| extension == "rs");

@@ -11,12 +11,12 @@
 //! | size | name | meaning |
 //! |---|---|---|
 //! | 1 | `depth` | weights of a point have the sum 2^depth |
-//! | varint + … | `rest` | positions at rest of all points: the static part of a mesh of one frame, [`crate::soft::decode`] |
-//! | varint + … | `weights` | see [`weights`] |
-//! | varint + … | `setup` | only with rigid bones: see [`crate::clip::nodes`]; bones are nodes without parents, their rest transform is none |
-//! | varint + … | `handles` | only with affine bones: static part of four points per bone |
+//! | varint + … | `rest` | positions at rest of all points: the static part of cells of one frame |
+//! | varint + … | `weights` | bones of each point |
+//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none |
+//! | varint + … | `handles` | only with affine bones: static part of cells of four points per bone |
 //! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
-//! | rest | `residual` | else: static part of the points that have one, with what bones say of frame 0 subtracted |
+//! | rest | `residual` | else: static part of cells of the points that have one, with what bones say of frame 0 subtracted |
 //!
 //! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one: varint size, bytes.
 //!
@@ -123,6 +123,15 @@ impl Rig {
     /// Number of bones.
     pub fn bones(&self) -> usize {
         self.regions.len()
+    }
+
+    /// Whether bones move the same points in the same way, to the bit.
+    pub fn moves_as(&self, other: &Rig) -> bool {
+        let parts = |rig: &Rig| (rig.stride, rig.regions.clone());
+        parts(self) == parts(other)
+            && self.rest == other.rest
+            && self.index == other.index
+            && self.weight == other.weight
     }
 
     /// Bones as the clip codec knows them, the first `count`.

@@ -156,6 +156,20 @@ fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
     extent
 }
 
+/// Bytes of weights, and what they decode to.
+fn coded_weights(
+    weights: &weights::Weights,
+    levels: &Hierarchy,
+    bones: u32,
+) -> Result<(Vec<u8>, weights::Weights), Error> {
+    let mut bytes = Vec::new();
+    let out = range::Encoder::new(&mut bytes);
+    let (same, out) = weights::code(out, levels, bones, weights.depth, Some(weights))
+        .map_err(|c| broken(c.0))?;
+    out.finish();
+    Ok((bytes, same))
+}
+
 /// Codes affine bones as four points each.
 fn affine(
     model: &Model,
@@ -259,7 +273,10 @@ impl<'a> Posed<'a> {
         let stride = count.div_ceil(FRAMES).max(1);
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
         let weights = model.weights(&hierarchy, &looked, radius * WEIGHTS);
-        let rig = Rig::new(rest, &weights, model.bones() as u32);
+        let count = model.bones() as u32;
+        // In the order in which a decoder has them, which sums follow.
+        let (_, weights) = coded_weights(&weights, &hierarchy, count)?;
+        let rig = Rig::new(rest, &weights, count);
         let rigid = match model.rigid.len() {
             0 => None,
             _ => {
@@ -430,18 +447,14 @@ impl<'a> Posed<'a> {
             coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
         }
         let cells = encoder.as_ref().map_or(Vec::new(), |(_, source)| source.cells.clone());
-        let mut static_bytes = Vec::new();
         let bones = Bones {
             coded: cells.len() as u32,
             ..this.skin.bones
         };
-        let mut weight_bytes = Vec::new();
-        let out = range::Encoder::new(&mut weight_bytes);
-        let count = this.skin.rig.bones() as u32;
         let weights = &this.weights;
-        let (_, out) = weights::code(out, &this.hierarchy, count, weights.depth, Some(weights))
-            .map_err(|c| broken(c.0))?;
-        out.finish();
+        let count = this.skin.rig.bones() as u32;
+        let (weight_bytes, _) = coded_weights(weights, &this.hierarchy, count)?;
+        let mut static_bytes = Vec::new();
         skin::encode(
             &Parts {
                 depth: weights.depth,
@@ -457,7 +470,8 @@ impl<'a> Posed<'a> {
         // What the player will make of it.
         let back = Skin::decode(&static_bytes, bones, W::BITS == 32, &this.hierarchy, &this.triangles)
             .map_err(|c| broken(c.0))?;
-        if back.rig.rest != this.skin.rig.rest || back.grid != grid || back.rig.coded != cells {
+        let (rig, made) = (&this.skin.rig, &back.rig);
+        if !made.moves_as(rig) || back.grid != grid || made.coded != cells {
             return Err(broken("the static part decodes to something else"));
         }
         let order = this.hierarchy.order.clone();
