@@ -416,7 +416,8 @@ pub fn write(
             .unwrap_or((0.0, 0.0));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
-            method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method)).to_lowercase(),
+            method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method))
+                .to_lowercase(),
             tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
             bones: coders.get(m).map_or([0; 2], MeshCoder::bones),
             vertices: description.meshes[m].vertices as usize,

@@ -213,7 +213,14 @@ impl Unit<'_> {
         let places = self.bones.ok_or(Corrupt("bones where there are none"))?;
         if skin.bones.rigid > 0 {
             let at = [places.transforms, places.states];
-            let used = nodes::read(&skin.nodes, at, (self.order, self.unit), bytes, decoded, out)?;
+            let used = nodes::read(
+                &skin.nodes,
+                at,
+                (self.order, self.unit),
+                bytes,
+                decoded,
+                out,
+            )?;
             take(&mut bytes, used)?;
         }
         let mut part = |bytes: &mut &[u8], coded: &Static, place: Place, out: &mut [&mut [u64]]| {

@@ -153,7 +153,9 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
-            Coding::Cells | Coding::Bones => self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream)),
+            Coding::Cells | Coding::Bones => {
+                self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
+            }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),
         }
     }

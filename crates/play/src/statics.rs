@@ -169,7 +169,9 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
         let mut parts = Vec::new();
         let mut words = Words::zeroed(1, 0);
         match stream.coding {
-            Coding::Cells | Coding::Bones => used += cells.read(record, stream, rest, &mut parts)?,
+            Coding::Cells | Coding::Bones => {
+                used += cells.read(record, stream, rest, &mut parts)?
+            }
             Coding::Predicted => {
                 predicted.push((s, rest));
                 used += take_sized(rest)?.1;
@@ -258,7 +260,7 @@ impl CellReader<'_> {
             let coded = match stream.coding {
                 Coding::Bones => {
                     let wide = stream.word == 4;
-                    let skin = Skin::decode(part, stream.bones, wide, &hierarchy, triangles)?;
+                    let skin = Skin::decode(part, stream.bones, wide, hierarchy, triangles)?;
                     Coded::Skin(Box::new(skin))
                 }
                 _ => Coded::Soft(Box::new(Static::decode(part, hierarchy.clone(), None)?)),
@@ -283,7 +285,11 @@ impl CellReader<'_> {
                 true => indices.iter().map(|&v| points[v as usize]).collect(),
                 false => indices.to_vec(),
             };
-            let count = if of_points { record.points } else { record.vertices };
+            let count = if of_points {
+                record.points
+            } else {
+                record.vertices
+            };
             let hierarchy = hierarchy::build(count, &triangles);
             let mut place = vec![0; hierarchy.order.len()];
             for (new, &old) in (0..).zip(&hierarchy.order) {

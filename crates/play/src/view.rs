@@ -263,9 +263,7 @@ impl<'a> FrameView<'a> {
         let mesh = self.reel.description().nodes[node].mesh? as usize;
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
         let record = &self.reel.description().meshes[mesh];
-        let second = self
-            .second_of(node)
-            .filter(|_| record.method.deforms());
+        let second = self.second_of(node).filter(|_| record.method.deforms());
         Some(MeshFrame {
             mesh,
             vertices: Vertices {

@@ -196,7 +196,11 @@ pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
     let part = 1.0 / f64::from(grid.unit);
     let column = |c: usize| {
         let of = |r: usize| {
-            let from = if c == 3 { f64::from(grid.centre[r]) } else { 0.0 };
+            let from = if c == 3 {
+                f64::from(grid.centre[r])
+            } else {
+                0.0
+            };
             ((world[r][c] - from) * part) as f32
         };
         [of(0), of(1), of(2), 0.0]
@@ -225,7 +229,10 @@ pub fn handle_levels(bones: u32) -> Hierarchy {
         [[0, 1, 2], [0, 2, 3], [0, 3, 1]].map(|t| t.map(|k| at + k))
     };
     let triangles: Vec<[[u32; 3]; 3]> = (0..bones).map(of).collect();
-    hierarchy::build(HANDLES as u32 * bones, triangles.as_flattened().as_flattened())
+    hierarchy::build(
+        HANDLES as u32 * bones,
+        triangles.as_flattened().as_flattened(),
+    )
 }
 
 /// Levels of detail of the points that have a residual. `triangles` are of points, three each.
@@ -279,7 +286,11 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
         Some(residual) => out.extend_from_slice(residual),
         None => {
             let [x, y, z] = parts.grid.centre;
-            out.extend([parts.grid.unit, x, y, z].iter().flat_map(|v| v.to_le_bytes()));
+            out.extend(
+                [parts.grid.unit, x, y, z]
+                    .iter()
+                    .flat_map(|v| v.to_le_bytes()),
+            );
         }
     }
 }
@@ -454,8 +465,12 @@ impl Skin {
             };
             match handles {
                 Handles::None => {}
-                Handles::Narrow(cells) => (cells.iter().enumerate())
-                    .for_each(|(i, c)| at(i, coded.grid.position([c[0].into(), c[1].into(), c[2].into()]))),
+                Handles::Narrow(cells) => (cells.iter().enumerate()).for_each(|(i, c)| {
+                    at(
+                        i,
+                        coded.grid.position([c[0].into(), c[1].into(), c[2].into()]),
+                    )
+                }),
                 Handles::Wide(cells) => (cells.iter().enumerate())
                     .for_each(|(i, c)| at(i, coded.grid.position([c[0], c[1], c[2]]))),
             }
@@ -471,7 +486,12 @@ impl Skin {
     }
 
     /// Cells of a frame, from its matrices and residuals.
-    pub fn compose<W: Cell>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+    pub fn compose<W: Cell>(
+        &self,
+        matrices: &[Matrix],
+        residual: &[Vector<W>],
+        out: &mut [Vector<W>],
+    ) {
         let zero = W::default();
         self.rig.places(matrices, |v, at| {
             let [x, y, z] = at.map(W::wrap);

@@ -132,8 +132,15 @@ fn handles_say_the_matrix() {
         half: [0.5, 0.25, 2.0],
         bounds: [0.0; 6],
     };
-    let m = [[0.0, -1.0, 0.0, 4.0], [2.0, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, -1.0]];
-    let apply = |p: [f64; 3]| [0, 1, 2].map(|r: usize| (m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3]) as f32);
+    let m = [
+        [0.0, -1.0, 0.0, 4.0],
+        [2.0, 0.0, 0.5, 0.0],
+        [0.0, 0.0, 1.0, -1.0],
+    ];
+    let apply = |p: [f64; 3]| {
+        [0, 1, 2]
+            .map(|r: usize| (m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3]) as f32)
+    };
     let [x, y, z] = region.middle;
     let [a, b, c] = region.half;
     let handles = [[x, y, z], [x + a, y, z], [x, y + b, z], [x, y, z + c]].map(apply);

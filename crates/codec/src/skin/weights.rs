@@ -150,7 +150,8 @@ pub fn code<B: Bits<Context = Chance>>(
             if !(coder.bits).bit(&mut coder.more[count.min(3)], wanted.is_some()) {
                 break;
             }
-            let new = (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
+            let new =
+                (coder.bits).bit(&mut coder.new, wanted.is_some_and(|b| u32::from(b) == next));
             let bone = match new {
                 true => next,
                 false => {
@@ -171,7 +172,9 @@ pub fn code<B: Bits<Context = Chance>>(
         let coded = match count {
             0 => true,
             _ => {
-                let some = ring.iter().filter(|&&n| out.coded.get(n as usize) == Some(&true));
+                let some = ring
+                    .iter()
+                    .filter(|&&n| out.coded.get(n as usize) == Some(&true));
                 let context = match some.count() {
                     0 => 0,
                     n if n == ring.len() => 3,
@@ -290,6 +293,10 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             };
             size_out = size_out << 1 | u32::from(bit);
         }
-        if negative { -(size_out as i32) } else { size_out as i32 }
+        if negative {
+            -(size_out as i32)
+        } else {
+            size_out as i32
+        }
     }
 }

@@ -23,9 +23,9 @@ const BONES: [&[usize]; 9] = [
     &[],
     &[16],
     &[24],
-    &[12, 26],
-    &[12, 20, 28],
-    &[12, 20, 28],
+    &[26],
+    &[26],
+    &[26],
     &[8, 14, 20, 26, 32],
     &[8, 14, 20, 26, 32],
     &[6, 10, 14, 18, 22, 26, 30, 36],
@@ -119,7 +119,9 @@ pub fn choose<'a>(
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
             let model = Model::of_parts(&all, &parts);
             let made = make(&model, frames, &all, schedule, options)?;
-            let bytes = made.as_ref().map(|made| size(&*made.coder, schedule, options));
+            let bytes = made
+                .as_ref()
+                .map(|made| size(&*made.coder, schedule, options));
             add("rigid", made, bytes.transpose()?, since);
         }
     }
@@ -132,7 +134,9 @@ pub fn choose<'a>(
                 continue;
             };
             let made = make(&Model::of_skin(&skin), frames, &all, schedule, options)?;
-            let bytes = made.as_ref().map(|made| size(&*made.coder, schedule, options));
+            let bytes = made
+                .as_ref()
+                .map(|made| size(&*made.coder, schedule, options));
             add("skinned", made, bytes.transpose()?, since);
         }
     }
@@ -179,7 +183,9 @@ fn size(coder: &dyn Coder, schedule: Schedule, options: &Options) -> Result<u64,
         true => segments,
         false => SEGMENTS[effort].min(segments),
     };
-    let chosen: Vec<u32> = (0..count).map(|i| (2 * i + 1) * segments / (2 * count)).collect();
+    let chosen: Vec<u32> = (0..count)
+        .map(|i| (2 * i + 1) * segments / (2 * count))
+        .collect();
     let mut keys = 0u64;
     let mut needed: Vec<u32> = Vec::new();
     for &s in &chosen {

@@ -113,13 +113,16 @@ fn settings(options: &Options) -> encode::Options {
     }
 }
 
+/// Bytes of one frame, and what they decode to.
+type Still = (Vec<u8>, Vec<[f32; 3]>);
+
 /// One frame alone, within a radius: its static part, and what it decodes to.
 fn still(
     positions: &[[f32; 3]],
     radius: f64,
     hierarchy: &Hierarchy,
     options: &Options,
-) -> Result<Option<(Vec<u8>, Vec<[f32; 3]>)>, Error> {
+) -> Result<Option<Still>, Error> {
     let extent = box_of(positions, radius);
     let source = Given(|_, out: &mut [[f32; 3]]| out.copy_from_slice(positions));
     let settings = settings(options);
@@ -164,8 +167,8 @@ fn coded_weights(
 ) -> Result<(Vec<u8>, weights::Weights), Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);
-    let (same, out) = weights::code(out, levels, bones, weights.depth, Some(weights))
-        .map_err(|c| broken(c.0))?;
+    let (same, out) =
+        weights::code(out, levels, bones, weights.depth, Some(weights)).map_err(|c| broken(c.0))?;
     out.finish();
     Ok((bytes, same))
 }
@@ -184,7 +187,12 @@ fn affine(
             let middle = glam::DVec3::from_array(region.middle);
             let half = glam::DMat3::from_diagonal(glam::DVec3::from_array(region.half));
             let arms = [glam::DVec3::ZERO, half.col(0), half.col(1), half.col(2)];
-            arms.map(|arm| motion[frame].transform_point3(middle + arm).as_vec3().to_array())
+            arms.map(|arm| {
+                motion[frame]
+                    .transform_point3(middle + arm)
+                    .as_vec3()
+                    .to_array()
+            })
         };
         regions.iter().zip(&model.affine).flat_map(of).collect()
     };
@@ -220,10 +228,18 @@ fn handles<W: Width>(
     extent: Extent,
     options: &Options,
 ) -> Result<Option<CodedFrames<W>>, Error> {
-    let source = Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
+    let source =
+        Given(|frame: u32, out: &mut [[f32; 3]]| out.copy_from_slice(&all[frame as usize]));
     let mut work = Work::<W>::default();
     let frames = schedule.frames();
-    let made = Encoder::new(levels.clone(), frames, extent, settings(options), &source, &mut work);
+    let made = Encoder::new(
+        levels.clone(),
+        frames,
+        extent,
+        settings(options),
+        &source,
+        &mut work,
+    );
     let Ok(encoder) = made else { return Ok(None) };
     let mut units = BTreeMap::new();
     let mut decoded = vec![Vec::new(); frames as usize];
@@ -241,8 +257,13 @@ fn handles<W: Width>(
         let watch = &mut |frame: u32, _: &[[f32; 3]], cells: &[[W; 4]]| {
             seen.push((frame, cells.to_vec()));
         };
-        let bytes = encoder.group(group, &find, &mut work, watch).map_err(refused)?;
-        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(bytes) {
+        let bytes = encoder
+            .group(group, &find, &mut work, watch)
+            .map_err(refused)?;
+        for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)]
+            .into_iter()
+            .zip(bytes)
+        {
             units.insert(schedule.number(unit), bytes);
         }
         for (frame, cells) in seen {
@@ -266,7 +287,8 @@ impl<'a> Posed<'a> {
         };
         let (hierarchy, triangles) = cells::levels(frames);
         let radius = extent.radius;
-        let Some((rest_bytes, rest)) = still(&model.rest, radius * REST, &hierarchy, options)? else {
+        let Some((rest_bytes, rest)) = still(&model.rest, radius * REST, &hierarchy, options)?
+        else {
             return Ok(None);
         };
         let count = all.frames();
@@ -294,7 +316,9 @@ impl<'a> Posed<'a> {
         let bones = Bones {
             rigid: model.rigid.len() as u32,
             affine: model.affine.len() as u32,
-            wide: affine.as_ref().is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
+            wide: affine
+                .as_ref()
+                .is_some_and(|a| matches!(a.frames, HandleFrames::Wide(_))),
             words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
             coded: 0,
         };
@@ -353,8 +377,7 @@ impl<'a> Posed<'a> {
                 let square: f64 = (0..3)
                     .map(|k| (f64::from(place[k]) - f64::from(source[k])).powi(2))
                     .sum();
-                // NaN is far.
-                far[v] |= !(square <= limit);
+                far[v] |= square > limit || square.is_nan();
             });
             far
         };
@@ -363,7 +386,10 @@ impl<'a> Posed<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
             a
         };
-        (0..all.frames()).into_par_iter().fold(none, of).reduce(none, or)
+        (0..all.frames())
+            .into_par_iter()
+            .fold(none, of)
+            .reduce(none, or)
     }
 
     /// The grid of cells that no residual needs.
@@ -394,7 +420,10 @@ impl<'a> Posed<'a> {
         };
         let far = self.mark(&grid, all);
         let coded = &mut self.weights.coded;
-        coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
+        coded
+            .iter_mut()
+            .zip(far)
+            .for_each(|(coded, far)| *coded |= far);
         let mut work = Work::default();
         let mut this = Arc::new(self);
         let mut encoder = None;
@@ -409,14 +438,18 @@ impl<'a> Posed<'a> {
             let levels = skin::coded_levels(&cells, &this.hierarchy, &this.triangles);
             let source = Residual {
                 posed: this.clone(),
-                points: cells.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
+                points: cells
+                    .iter()
+                    .map(|&v| this.hierarchy.order[v as usize])
+                    .collect(),
                 cells: levels.order.iter().map(|&p| cells[p as usize]).collect(),
                 failed: Mutex::default(),
             };
             let source = Arc::new(source);
             let (frames, extent) = (this.schedule.frames(), this.extent);
             let shared = source.clone();
-            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
+            let made =
+                Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
             source.check()?;
             let made = match made {
                 Ok(made) => made,
@@ -431,7 +464,10 @@ impl<'a> Posed<'a> {
             };
             grid = *made.grid();
             let far = this.mark(&grid, all);
-            let more = far.iter().zip(&this.weights.coded).any(|(far, coded)| *far && !coded);
+            let more = far
+                .iter()
+                .zip(&this.weights.coded)
+                .any(|(far, coded)| *far && !coded);
             if !more {
                 encoder = Some((made, source));
                 break;
@@ -444,9 +480,14 @@ impl<'a> Posed<'a> {
                 return Err(broken("in use"));
             };
             let coded = &mut own.weights.coded;
-            coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
+            coded
+                .iter_mut()
+                .zip(far)
+                .for_each(|(coded, far)| *coded |= far);
         }
-        let cells = encoder.as_ref().map_or(Vec::new(), |(_, source)| source.cells.clone());
+        let cells = encoder
+            .as_ref()
+            .map_or(Vec::new(), |(_, source)| source.cells.clone());
         let bones = Bones {
             coded: cells.len() as u32,
             ..this.skin.bones
@@ -468,8 +509,14 @@ impl<'a> Posed<'a> {
             &mut static_bytes,
         );
         // What the player will make of it.
-        let back = Skin::decode(&static_bytes, bones, W::BITS == 32, &this.hierarchy, &this.triangles)
-            .map_err(|c| broken(c.0))?;
+        let back = Skin::decode(
+            &static_bytes,
+            bones,
+            W::BITS == 32,
+            &this.hierarchy,
+            &this.triangles,
+        )
+        .map_err(|c| broken(c.0))?;
         let (rig, made) = (&this.skin.rig, &back.rig);
         if !made.moves_as(rig) || back.grid != grid || made.coded != cells {
             return Err(broken("the static part decodes to something else"));
@@ -555,7 +602,10 @@ impl<W: Width> SkinCoder<'_, W> {
             put_sized(rigid.unit(number), &mut out);
         }
         if let Some(affine) = &self.posed.affine {
-            put_sized(affine.units.get(&number).map_or(&[], Vec::as_slice), &mut out);
+            put_sized(
+                affine.units.get(&number).map_or(&[], Vec::as_slice),
+                &mut out,
+            );
         }
         if self.encoder.is_some() {
             put_sized(residual, &mut out);
@@ -564,13 +614,20 @@ impl<W: Width> SkinCoder<'_, W> {
     }
 
     /// Cells of a frame, measured.
-    fn compose(&self, frame: u32, residual: &[[W; 4]], points: &[[f32; 3]]) -> Result<(Vec<[W; 4]>, Seen), Error> {
+    fn compose(
+        &self,
+        frame: u32,
+        residual: &[[W; 4]],
+        points: &[[f32; 3]],
+    ) -> Result<(Vec<[W; 4]>, Seen), Error> {
         let matrices = self.posed.matrices(frame, &self.grid);
         let mut out = vec![[W::default(); 4]; self.order.len()];
         self.skin.compose(&matrices, residual, &mut out);
         let (mut bounds, mut most) = (NOTHING, 0.0f64);
         for (cell, &point) in out.iter().zip(&self.order) {
-            let value = self.grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+            let value = self
+                .grid
+                .position([cell[0].get(), cell[1].get(), cell[2].get()]);
             let source = &points[point as usize];
             let mut square = 0.0;
             for k in 0..3 {
@@ -614,7 +671,10 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         let mut out = BTreeMap::new();
         for &frame in frames {
             let points = self.source(frame)?;
-            out.insert(frame, cells::rounded(&self.grid, self.posed.extent.radius, &self.order, &points));
+            out.insert(
+                frame,
+                cells::rounded(&self.grid, self.posed.extent.radius, &self.order, &points),
+            );
         }
         Ok(W::decoded(out))
     }
@@ -630,7 +690,11 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                     })
                 })
                 .map_err(|r| broken(&r.to_string()))?,
-            None => coded.extend(schedule.segment(segment).map(|key| (key, Vec::new(), Vec::new()))),
+            None => coded.extend(
+                schedule
+                    .segment(segment)
+                    .map(|key| (key, Vec::new(), Vec::new())),
+            ),
         }
         let mut keys = Vec::new();
         let mut decoded = BTreeMap::new();
@@ -671,7 +735,9 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                     .map_err(|r| broken(&r.to_string()))?;
             }
             None => {
-                let frames = both.iter().flat_map(|&unit| schedule.frames_of(unit).to_vec());
+                let frames = both
+                    .iter()
+                    .flat_map(|&unit| schedule.frames_of(unit).to_vec());
                 residuals.extend(frames.map(|frame| (frame, Vec::new())));
             }
         }
@@ -737,4 +803,3 @@ pub fn coder<'a>(
         Err(_) => None,
     })
 }
-

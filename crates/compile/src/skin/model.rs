@@ -100,7 +100,10 @@ impl Model {
     fn rounded(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
         let own = &self.influences[point];
         if own.len() < 2 {
-            return own.iter().map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH)).collect();
+            return own
+                .iter()
+                .map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH))
+                .collect();
         }
         let rest = DVec3::from_array(self.rest[point].map(f64::from));
         let arms: Vec<Vec<DVec3>> = (own.iter())

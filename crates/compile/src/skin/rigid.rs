@@ -151,7 +151,11 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
         let (turn, shift) = s.matrix();
         let moved = turn * middle + shift - middle;
         let angle = 2.0 * s.rotation.xyz().length();
-        let by = [moved.length(), angle * radius, (s.scale - 1.0).abs() * radius];
+        let by = [
+            moved.length(),
+            angle * radius,
+            (s.scale - 1.0).abs() * radius,
+        ];
         most.iter_mut().zip(by).for_each(|(m, v)| *m = m.max(v));
     }
     // A pivot moves with the translation.
@@ -182,7 +186,7 @@ impl Bone<'_> {
             true => {
                 let far = outermost(&rest);
                 let stride = rest.len() / (POINTS - far.len().min(POINTS / 2));
-                let is_far = |i: &usize| *i % stride.max(1) == 0 || far.contains(&rest[*i]);
+                let is_far = |i: &usize| i.is_multiple_of(stride.max(1)) || far.contains(&rest[*i]);
                 (0..rest.len()).filter(is_far).collect()
             }
         };
@@ -233,7 +237,11 @@ impl Bone<'_> {
             self.all.at(frame, point).to_array()
         };
         // Fitted again: what rounding the rest pose did is made good.
-        let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
+        let freedom = if self.scaled {
+            Freedom::Scaled
+        } else {
+            Freedom::Rigid
+        };
         let mut sums = Sums::default();
         let known = &self.model.rigid[self.bone][frame];
         for (i, &from) in rest.iter().enumerate() {

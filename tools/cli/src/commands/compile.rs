@@ -11,9 +11,9 @@ use crate::{guarded, units};
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
-use meshreel_compile::{MeshReport, Tried,
+use meshreel_compile::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, Preset, Report, Tolerance,
+    MeshReport, MethodChoice, Options, Preset, Report, Tolerance, Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -652,7 +652,14 @@ fn methods_table(meshes: &[MeshReport]) -> String {
         }
     }
     let head = [
-        "mesh", "<method", "parts", "bones", "points with residual", "about", "time", "<choice",
+        "mesh",
+        "<method",
+        "parts",
+        "bones",
+        "points with residual",
+        "about",
+        "time",
+        "<choice",
     ];
     match rows.is_empty() {
         true => String::new(),

@@ -1,0 +1,331 @@
+//! Meshes that bones move: what is found, that it holds, that it is smaller, and that no bytes break it.
+
+use glam::{DAffine3, DQuat, DVec3};
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_check::verify;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::record::{Coding, Method};
+use meshreel_codec::skin::Skin;
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::weld;
+use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
+use std::path::Path;
+use std::sync::Arc;
+
+const FRAMES: usize = 41;
+
+fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.reel");
+    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    (
+        Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap(),
+        report,
+    )
+}
+
+fn options(method: MethodChoice) -> Options {
+    Options {
+        method,
+        effort: 3,
+        tolerance: Tolerance::Relative(1e-4),
+        ..Options::default()
+    }
+}
+
+/// One mesh, made of pieces.
+#[derive(Default)]
+struct Pieces {
+    frames: Vec<Vec<[f32; 3]>>,
+    faces: Vec<[i32; 4]>,
+}
+
+impl Pieces {
+    fn add(&mut self, points: &[DVec3], faces: &[[i32; 4]], at: impl Fn(usize, DVec3) -> DVec3) {
+        self.frames.resize(FRAMES, Vec::new());
+        let first = self.frames[0].len() as i32;
+        self.faces
+            .extend(faces.iter().map(|f| f.map(|v| v + first)));
+        for (f, frame) in self.frames.iter_mut().enumerate() {
+            frame.extend(points.iter().map(|&p| at(f, p).as_vec3().to_array()));
+        }
+    }
+
+    /// A cube that falls and turns from its own time on.
+    fn cube(&mut self, seed: usize) {
+        let s = seed as f64;
+        let middle = DVec3::new((seed % 5) as f64, (seed / 5) as f64, 0.3 * s.sin()) * 1.1;
+        let points: Vec<DVec3> = (0..8)
+            .map(|i| {
+                let corner = [1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.5 });
+                middle + DVec3::from_array(corner)
+            })
+            .collect();
+        let faces = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        self.add(&points, &faces, |f, p| {
+            let t = (f as f64 - 4.0 - s % 9.0).max(0.0) / 24.0;
+            let axis = DVec3::new((s * 1.7).sin(), (s * 2.3).cos(), 0.3).normalize();
+            let turn = DQuat::from_axis_angle(axis, (1.0 + s % 3.0) * t);
+            middle + turn * (p - middle) + DVec3::new(0.5 * t, 0.3 * s * t, -4.9 * t * t)
+        });
+    }
+
+    /// A sheet of `n`² points, moved as said.
+    fn sheet(&mut self, n: usize, from: DVec3, at: impl Fn(usize, DVec3) -> DVec3) {
+        let side = |i: usize| i as f64 / (n - 1) as f64 * 4.0;
+        let points: Vec<DVec3> = (0..n * n)
+            .map(|i| from + DVec3::new(side(i % n), side(i / n), 0.0))
+            .collect();
+        let faces: Vec<[i32; 4]> = (0..(n - 1) * (n - 1))
+            .map(|i| {
+                let v = (i % (n - 1) + i / (n - 1) * n) as i32;
+                [v, v + 1, v + 1 + n as i32, v + n as i32]
+            })
+            .collect();
+        self.add(&points, &faces, at);
+    }
+
+    fn scene(self) -> Scene {
+        let times = TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0 / 24.0,
+        };
+        let count = self.faces.len();
+        Scene {
+            nodes: vec![Node {
+                name: "pieces".into(),
+                path: "/pieces".into(),
+                parent: None,
+                kind: NodeKind::PolyMesh,
+                transform: None,
+                visibility: None,
+                mesh: Some(0),
+                instance_of: None,
+                samples: FRAMES,
+                user_properties: Vec::new(),
+            }],
+            meshes: vec![Mesh {
+                path: "/pieces".into(),
+                topology: Topology::Constant,
+                positions: Channel::in_memory(times, self.frames),
+                face_counts: Channel::constant(vec![4; count]),
+                face_indices: Channel::constant(self.faces.as_flattened().to_vec()),
+                winding: Winding::CounterClockwise,
+                normals: None,
+                uvs: Vec::new(),
+                colours: Vec::new(),
+                velocities: None,
+                face_sets: Vec::new(),
+                other_attributes: Vec::new(),
+                is_subd: false,
+                skin: None,
+            }],
+            ..Scene::default()
+        }
+    }
+}
+
+/// Twenty cubes, one of which stands still, and a waving sheet.
+fn mixed() -> Scene {
+    let mut pieces = Pieces::default();
+    (0..20).for_each(|seed| pieces.cube(seed));
+    pieces.sheet(14, DVec3::new(0.0, -6.0, 0.0), |f, p| {
+        let wave = (p.x * 2.0 + f as f64 * 0.3).sin() * (p.y + f as f64 * 0.1).cos();
+        p + DVec3::new(0.05 * wave, 0.0, 0.4 * wave)
+    });
+    pieces.scene()
+}
+
+/// A sheet on four bones in a row that bend it.
+fn bent() -> Scene {
+    let mut pieces = Pieces::default();
+    pieces.sheet(24, DVec3::ZERO, |f, p| {
+        let bone = |b: usize| {
+            let mut m = DAffine3::IDENTITY;
+            for k in 1..=b {
+                let pivot = DVec3::new(k as f64, 0.0, 0.0);
+                let angle = 0.6 * (f as f64 * 0.2 + k as f64).sin() - 0.6 * (k as f64).sin();
+                let turn =
+                    DQuat::from_axis_angle(DVec3::new(0.1 * k as f64, 1.0, 0.2).normalize(), angle);
+                m = m
+                    * DAffine3::from_translation(pivot)
+                    * DAffine3::from_quat(turn)
+                    * DAffine3::from_translation(-pivot);
+            }
+            m
+        };
+        let weight = |b: usize| (1.0 - (p.x - b as f64 - 0.5).abs()).max(0.0).powi(2);
+        let total: f64 = (0..4).map(weight).sum();
+        (0..4)
+            .map(|b| bone(b).transform_point3(p) * (weight(b) / total))
+            .sum()
+    });
+    pieces.scene()
+}
+
+fn shown(decoder: &FrameDecoder) -> Vec<u32> {
+    let mesh = decoder.mesh(0);
+    let mut out = vec![0.0; 3 * mesh.vertex_count()];
+    mesh.positions_into(&mut out).unwrap();
+    out.iter().map(|v| v.to_bits()).collect()
+}
+
+/// Any order of frames gives what forward gives.
+fn any_order(reel: &Reel) {
+    let frames = reel.frame_count();
+    let mut decoder = FrameDecoder::new(reel).unwrap();
+    let mut forward = Vec::new();
+    for frame in 0..frames {
+        decoder.decode(frame).unwrap();
+        forward.push(shown(&decoder));
+    }
+    for step in [frames - 1, 7, 23] {
+        for i in 0..frames {
+            let frame = i * step % frames;
+            decoder.decode(frame).unwrap();
+            assert!(shown(&decoder) == forward[frame], "{step}: {frame}");
+        }
+    }
+}
+
+fn holds(scene: &Scene, reel: &Reel) {
+    let found = verify(scene, reel, &|_, _| ()).unwrap();
+    assert!(found.ok, "{:#?}", found.failures);
+}
+
+#[test]
+fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/inputs/c_wall_fracture_onemesh.abc");
+    let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
+    let (reel, report) = compiled(&scene, &options(MethodChoice::Auto));
+    let mesh = &report.meshes[0];
+    assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [350, 0]));
+    holds(&scene, &reel);
+    let (_, soft) = compiled(&scene, &options(MethodChoice::Soft));
+    let (own, other) = (mesh.position_bytes, soft.meshes[0].position_bytes);
+    println!("{own} bytes of positions, soft {other}");
+    assert!(2 * own < other);
+}
+
+#[test]
+fn e01_pieces_and_what_is_soft_share_a_mesh() {
+    let scene = mixed();
+    for preset in [Preset::Small, Preset::Fast] {
+        let options = Options {
+            preset,
+            ..options(MethodChoice::Auto)
+        };
+        let (reel, report) = compiled(&scene, &options);
+        let mesh = &report.meshes[0];
+        assert_eq!((&mesh.method[..], mesh.bones), ("rigid", [20, 0]));
+        let stream = &reel.description().meshes[0].streams[0];
+        // The sheet has residuals, and hardly anything else.
+        assert!((196..200).contains(&stream.bones.coded), "{stream:?}");
+        assert_eq!(stream.coding, Coding::Bones);
+        holds(&scene, &reel);
+        any_order(&reel);
+        let soft = Options {
+            method: MethodChoice::Soft,
+            ..options
+        };
+        let (_, soft) = compiled(&scene, &soft);
+        assert!(mesh.position_bytes < soft.meshes[0].position_bytes);
+    }
+}
+
+#[test]
+fn e05_f17_bones_are_found_and_hold() {
+    let scene = bent();
+    let (reel, report) = compiled(&scene, &options(MethodChoice::Skinned));
+    let mesh = &report.meshes[0];
+    assert_eq!(mesh.method, "skinned");
+    assert!(mesh.bones[1] > 0, "{mesh:?}");
+    assert_eq!(reel.description().meshes[0].method, Method::Skinned);
+    holds(&scene, &reel);
+    any_order(&reel);
+}
+
+#[test]
+fn tolerances_from_coarse_to_fine_hold() {
+    let scene = mixed();
+    for tolerance in [1e-2, 1e-3, 1e-5, 1e-6] {
+        let options = Options {
+            tolerance: Tolerance::Relative(tolerance),
+            ..options(MethodChoice::Rigid)
+        };
+        let (reel, _) = compiled(&scene, &options);
+        holds(&scene, &reel);
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads() {
+    let of = |jobs: usize, scene: &Scene| {
+        let options = Options {
+            jobs,
+            ..options(MethodChoice::Auto)
+        };
+        let (reel, _) = compiled(scene, &options);
+        let mut all = Vec::new();
+        for chunk in 0..reel.reader().chunks().len() {
+            let mut bytes = Vec::new();
+            reel.reader().read_chunk(chunk, &mut bytes).unwrap();
+            all.extend(bytes);
+        }
+        all
+    };
+    assert!(of(1, &mixed()) == of(3, &mixed()));
+    assert!(of(1, &bent()) == of(3, &bent()));
+}
+
+#[test]
+fn no_static_part_breaks_the_decoder() {
+    for (scene, method) in [
+        (mixed(), MethodChoice::Rigid),
+        (bent(), MethodChoice::Skinned),
+    ] {
+        let (reel, _) = compiled(&scene, &options(method));
+        let mesh = &reel.description().meshes[0];
+        let (mut packed, at) = (Vec::new(), mesh.values);
+        reel.reader()
+            .read_chunk(at.chunk as usize, &mut packed)
+            .unwrap();
+        let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
+        Decompressor::new()
+            .decompress(&packed, &mut content)
+            .unwrap();
+        let values = &content[at.offset as usize..][..at.size as usize];
+        let mut points = vec![0; mesh.vertices as usize];
+        let used = weld::decode(values, mesh.points, &mut points).unwrap();
+        let (bytes, _) = meshreel_codec::take_sized(&values[used..]).unwrap();
+        let decoder = FrameDecoder::new(&reel).unwrap();
+        let indices = decoder.mesh(0).indices();
+        let triangles: Vec<u32> = indices.iter().map(|&v| points[v as usize]).collect();
+        let levels = hierarchy::build(mesh.points, &triangles);
+        let stream = &mesh.streams[0];
+        let read = |bytes: &[u8]| {
+            let wide = stream.word == 4;
+            Skin::decode(bytes, stream.bones, wide, &levels, &triangles).is_ok()
+        };
+        assert!(read(bytes));
+        let step = (bytes.len() / 300).max(1);
+        for cut in (0..bytes.len()).step_by(step) {
+            // Some parts end in zeros that need not be written.
+            read(&bytes[..cut]);
+            let mut other = bytes.to_vec();
+            other[cut] ^= 1 << (cut % 8);
+            read(&other);
+        }
+        assert!(!read(&bytes[..bytes.len() / 2]));
+    }
+}
