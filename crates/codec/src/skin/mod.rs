@@ -21,7 +21,8 @@
 //! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one: varint size, bytes.
 //!
 //! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest and 10⁻³⁰.
-//! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are m and m + h_k e_k, as the frame moves them. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
+//! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame moves them: what a handle is off moves no point of the box farther
+//! than that. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
 //! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
 
 pub mod weights;
@@ -47,6 +48,13 @@ pub type Matrix = [[f32; 4]; 4];
 
 /// Handles of an affine bone.
 pub const HANDLES: usize = 4;
+/// Corners of the region where they are at rest.
+pub const CORNERS: [[f64; 3]; HANDLES] = [
+    [1.0, 1.0, 1.0],
+    [1.0, -1.0, -1.0],
+    [-1.0, 1.0, -1.0],
+    [-1.0, -1.0, 1.0],
+];
 
 /// Where most of what a bone moves is at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,12 +218,17 @@ pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
 
 /// The matrix that moves a region to where its handles are.
 pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
-    let origin = handles[0].map(f64::from);
     [0, 1, 2].map(|r| {
         let mut row = [0.0; 4];
-        row[3] = origin[r];
+        for (handle, corner) in handles.iter().zip(CORNERS) {
+            let at = f64::from(handle[r]) * 0.25;
+            row[3] += at;
+            for k in 0..3 {
+                row[k] += at * corner[k];
+            }
+        }
         for k in 0..3 {
-            row[k] = (f64::from(handles[k + 1][r]) - origin[r]) / region.half[k];
+            row[k] /= region.half[k];
             row[3] -= row[k] * region.middle[k];
         }
         row

@@ -143,7 +143,7 @@ fn handles_say_the_matrix() {
     };
     let [x, y, z] = region.middle;
     let [a, b, c] = region.half;
-    let handles = [[x, y, z], [x + a, y, z], [x, y + b, z], [x, y, z + c]].map(apply);
+    let handles = CORNERS.map(|[u, v, w]| apply([x + a * u, y + b * v, z + c * w]));
     let back = affine(&region, handles);
     for (row, want) in back.iter().zip(&m) {
         for (a, b) in row.iter().zip(want) {

@@ -18,18 +18,9 @@ const OF_TOLERANCE: f64 = 0.25;
 /// Parts are worth a try where they have so much of the points, skins where parts leave so much.
 const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
-/// Numbers of bones that are tried, by effort.
-const BONES: [&[usize]; 9] = [
-    &[],
-    &[16],
-    &[24],
-    &[26],
-    &[26],
-    &[26],
-    &[8, 14, 20, 26, 32],
-    &[8, 14, 20, 26, 32],
-    &[6, 10, 14, 18, 22, 26, 30, 36],
-];
+/// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
+const INFLUENCES: usize = 4;
+const USUAL: usize = 24;
 /// Segments that a trial codes; all, where there are fewer groups than so many.
 const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
 const FEW: u32 = 8;
@@ -126,13 +117,18 @@ pub fn choose<'a>(
         }
     }
     if wants(MethodChoice::Skinned) && (left > LEFT || asked == MethodChoice::Skinned) {
-        let effort = usize::from(options.effort.clamp(1, 9) as u8) - 1;
-        for &bones in BONES[effort] {
-            let since = Instant::now();
-            let request = extract::skin::Request::new(bones, extent.radius);
-            let Some(skin) = extract::skin::find(&all, &request) else {
-                continue;
-            };
+        let since = Instant::now();
+        let chosen = extract::skin::choose(&all, extent.radius, INFLUENCES, options.effort);
+        let skin = match (chosen, asked) {
+            (Some(choice), _) => Some(choice.skin),
+            // It was asked for.
+            (None, MethodChoice::Skinned) => {
+                let bones = USUAL.min(points / 4);
+                extract::skin::find(&all, &extract::skin::Request::new(bones, extent.radius))
+            }
+            _ => None,
+        };
+        if let Some(skin) = skin {
             let made = make(&Model::of_skin(&skin), frames, &all, schedule, options)?;
             let bytes = made
                 .as_ref()

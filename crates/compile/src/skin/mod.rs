@@ -36,10 +36,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 // Tuning.
-/// Parts of the tolerance that the rest pose, weights and handles may take.
-const REST: f64 = 0.5;
-const WEIGHTS: f64 = 0.35;
-const HANDLE: f64 = 0.3;
+/// Parts of the tolerance that the rest pose (of parts, of skins), weights and handles may take.
+const REST: [f64; 2] = [0.5, 0.3];
+const WEIGHTS: f64 = 0.15;
+const HANDLE: f64 = 0.15;
 /// Frames in which weights are tried.
 const FRAMES: usize = 16;
 /// Units of a grid that no residual needs: at most this part of the tolerance.
@@ -185,9 +185,9 @@ fn affine(
     let at = |frame: usize| -> Vec<[f32; 3]> {
         let of = |(region, motion): (&skin::Region, &Vec<glam::DAffine3>)| {
             let middle = glam::DVec3::from_array(region.middle);
-            let half = glam::DMat3::from_diagonal(glam::DVec3::from_array(region.half));
-            let arms = [glam::DVec3::ZERO, half.col(0), half.col(1), half.col(2)];
-            arms.map(|arm| {
+            let half = glam::DVec3::from_array(region.half);
+            skin::CORNERS.map(|corner| {
+                let arm = half * glam::DVec3::from_array(corner);
                 motion[frame]
                     .transform_point3(middle + arm)
                     .as_vec3()
@@ -287,7 +287,8 @@ impl<'a> Posed<'a> {
         };
         let (hierarchy, triangles) = cells::levels(frames);
         let radius = extent.radius;
-        let Some((rest_bytes, rest)) = still(&model.rest, radius * REST, &hierarchy, options)?
+        let rest_part = REST[usize::from(!model.affine.is_empty())];
+        let Some((rest_bytes, rest)) = still(&model.rest, radius * rest_part, &hierarchy, options)?
         else {
             return Ok(None);
         };
