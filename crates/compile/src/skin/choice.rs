@@ -20,6 +20,8 @@ const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
+/// Effort from which skins are sought where they are not likely.
+const PATIENT: u32 = 8;
 const USUAL: usize = 24;
 /// Segments that a trial codes; all, where there are fewer groups than so many.
 const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
@@ -118,7 +120,11 @@ pub fn choose<'a>(
     }
     if wants(MethodChoice::Skinned) && (left > LEFT || asked == MethodChoice::Skinned) {
         let since = Instant::now();
-        let chosen = extract::skin::choose(&all, extent.radius, INFLUENCES, options.effort);
+        let hopeful = options.effort >= PATIENT
+            || asked == MethodChoice::Skinned
+            || extract::skin::likely(&all);
+        let choose = || extract::skin::choose(&all, extent.radius, INFLUENCES, options.effort);
+        let chosen = hopeful.then(choose).flatten();
         let skin = match (chosen, asked) {
             (Some(choice), _) => Some(choice.skin),
             // It was asked for.

@@ -97,6 +97,11 @@ impl Space {
         })
     }
 
+    /// Principal components that there are.
+    pub fn rank(&self) -> usize {
+        self.basis.len()
+    }
+
     /// Coordinates of a point.
     pub fn of(&self, p: usize) -> &[f64] {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
