@@ -1,12 +1,13 @@
 //! `sequences`: our bits per vertex and frame beside the table's.
 
 use crate::baselines::{Baselines, Sequence};
+use crate::speed::Method;
 use crate::{compare, machine};
 use anyhow::{Context, bail};
 use meshreel::FrameKind;
 use meshreel::{Limits, Reel};
 use meshreel_codec::block::Format;
-use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use serde::Serialize;
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// Tolerances as parts of the diagonal.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<String>,
+    /// Method of all meshes.
+    #[arg(long, value_enum, default_value_t = Method::Soft)]
+    method: Method,
     /// How much work is spent on size, 1 to 9.
     #[arg(long, default_value_t = 9)]
     effort: u32,
@@ -98,7 +102,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                         uvs: false,
                         colours: false,
                     },
-                    method: MethodChoice::Soft,
+                    method: arguments.method.choice(),
                     effort: arguments.effort,
                     preset,
                     block: format,

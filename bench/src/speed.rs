@@ -64,13 +64,27 @@ enum Block {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Method {
+pub enum Method {
     Auto,
     Static,
     Rigid,
     Skinned,
     Soft,
     Fluid,
+}
+
+impl Method {
+    /// As the compiler calls it.
+    pub fn choice(self) -> MethodChoice {
+        match self {
+            Method::Auto => MethodChoice::Auto,
+            Method::Static => MethodChoice::Static,
+            Method::Rigid => MethodChoice::Rigid,
+            Method::Skinned => MethodChoice::Skinned,
+            Method::Soft => MethodChoice::Soft,
+            Method::Fluid => MethodChoice::Fluid,
+        }
+    }
 }
 
 const HEADER: &str =
@@ -86,14 +100,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             uvs: all,
             colours: all,
         },
-        method: match arguments.method {
-            Method::Auto => MethodChoice::Auto,
-            Method::Static => MethodChoice::Static,
-            Method::Rigid => MethodChoice::Rigid,
-            Method::Skinned => MethodChoice::Skinned,
-            Method::Soft => MethodChoice::Soft,
-            Method::Fluid => MethodChoice::Fluid,
-        },
+        method: arguments.method.choice(),
         block: match arguments.block {
             Block::Store => Format::Store,
             Block::Deflate => Format::Deflate,

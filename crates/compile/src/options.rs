@@ -275,6 +275,13 @@ impl Options {
                 positive("tolerance of a mesh section", t)?;
             }
         }
+        let methods = self.meshes.iter().filter_map(|over| over.method);
+        let bones = |m: MethodChoice| matches!(m, MethodChoice::Rigid | MethodChoice::Skinned);
+        if self.preset == Preset::Classic && methods.chain([self.method]).any(bones) {
+            return Err(Error::misuse(
+                "--preset classic has no methods rigid and skinned: leave --method away, or take --preset small",
+            ));
+        }
         // The options are stored one per line.
         let joints = self.clips.joints.iter().map(|over| &over.glob);
         let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);

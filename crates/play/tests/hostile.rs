@@ -199,15 +199,15 @@ fn unknown_codecs_and_methods_are_named() {
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(error.to_string().contains("codec 7"), "{error}");
 
-    // The reserved number of rigid meshes in place of a static one.
+    // A number that no method has in place of a static one.
     let mut content = Vec::new();
     record::encode(&SAMPLE.parts.description, &mut content);
     let path = b"/root/rock\0";
     let at = (content.windows(path.len()).rposition(|w| w == path)).unwrap() + path.len() - 1;
-    content[at] = 2;
-    let error = open(SAMPLE.parts.write_with(&content)).expect_err("rigid");
+    content[at] = 7;
+    let error = open(SAMPLE.parts.write_with(&content)).expect_err("method 7");
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("method 2"), "{error}");
+    assert!(error.to_string().contains("method 7"), "{error}");
 }
 
 #[test]

@@ -270,10 +270,10 @@ fn tolerances_from_coarse_to_fine_hold() {
 
 #[test]
 fn the_bytes_do_not_depend_on_threads() {
-    let of = |jobs: usize, scene: &Scene| {
+    let of = |jobs: usize, scene: &Scene, method| {
         let options = Options {
             jobs,
-            ..options(MethodChoice::Auto)
+            ..options(method)
         };
         let (reel, _) = compiled(scene, &options);
         let mut all = Vec::new();
@@ -284,8 +284,12 @@ fn the_bytes_do_not_depend_on_threads() {
         }
         all
     };
-    assert!(of(1, &mixed()) == of(3, &mixed()));
-    assert!(of(1, &bent()) == of(3, &bent()));
+    for (scene, method) in [
+        (mixed(), MethodChoice::Auto),
+        (bent(), MethodChoice::Skinned),
+    ] {
+        assert!(of(1, &scene, method) == of(3, &scene, method));
+    }
 }
 
 #[test]

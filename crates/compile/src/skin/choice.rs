@@ -20,7 +20,8 @@ const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
-/// Effort from which skins are sought where they are not likely.
+/// Effort from which skins are sought where they are likely, and where they are not.
+const HASTY: u32 = 4;
 const PATIENT: u32 = 8;
 const USUAL: usize = 24;
 /// Segments that a trial codes; all, where there are fewer groups than so many.
@@ -122,7 +123,7 @@ pub fn choose<'a>(
         let since = Instant::now();
         let hopeful = options.effort >= PATIENT
             || asked == MethodChoice::Skinned
-            || extract::skin::likely(&all);
+            || options.effort >= HASTY && extract::skin::likely(&all);
         let choose = || extract::skin::choose(&all, extent.radius, INFLUENCES, options.effort);
         let chosen = hopeful.then(choose).flatten();
         let skin = match (chosen, asked) {

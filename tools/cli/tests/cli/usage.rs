@@ -65,6 +65,8 @@ fn wrong_usage_is_exit_2_and_one_line() {
         "compile $IN -o x.reel --range 500:600",
         "compile $IN -o x.reel --range 500s:600s",
         "compile $IN -o x.reel --unit parsec",
+        "compile $IN -o x.reel --method stiff",
+        "compile $IN -o x.reel --method rigid --preset classic",
         "compile $IN -o x.reel --smooth-angle 181deg",
         "compile $IN -o x.reel --memory lots",
         "compile $IN -o x.reel --jobs 0",
@@ -108,8 +110,6 @@ fn wrong_usage_is_exit_2_and_one_line() {
 fn what_later_versions_have_is_named_as_such() {
     let flag = bundled("a_flag_wind.abc");
     for line in [
-        "compile $IN -o x.reel --method rigid",
-        "compile $IN -o x.reel --method skinned",
         "compile $IN -o x.reel --parts connected",
         "compile $IN -o x.reel --lod 3",
         "compile $IN -o x.reel --remesh",
