@@ -296,24 +296,7 @@ impl<W: Cell> Track<'_, W> {
 
     /// Measures a decoded frame against its source.
     fn see(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
-        let grid: &Grid = self.encoder.grid();
-        let (mut bounds, mut most) = (NOTHING, 0.0f64);
-        for (cell, &point) in decoded.iter().zip(&self.order) {
-            let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
-            let source = &points[point as usize];
-            let mut square = 0.0;
-            for k in 0..3 {
-                bounds[k] = bounds[k].min(value[k]);
-                bounds[k + 3] = bounds[k + 3].max(value[k]);
-                let off = f64::from(value[k]) - f64::from(source[k]);
-                square += off * off;
-            }
-            most = most.max(square);
-        }
-        Seen {
-            bounds,
-            error: most.sqrt(),
-        }
+        seen(self.encoder.grid(), &self.order, points, decoded)
     }
 
     /// The encoder has checked every point; a frame that is off all the same must never be written.
@@ -339,6 +322,27 @@ impl<W: Cell> Track<'_, W> {
             ),
             target: Default::default(),
         }
+    }
+}
+
+/// Measures the cells of a frame against its source. `order`: point of each cell.
+pub fn seen<W: Cell>(grid: &Grid, order: &[u32], points: &[[f32; 3]], decoded: &[[W; 4]]) -> Seen {
+    let (mut bounds, mut most) = (NOTHING, 0.0f64);
+    for (cell, &point) in decoded.iter().zip(order) {
+        let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+        let source = &points[point as usize];
+        let mut square = 0.0;
+        for k in 0..3 {
+            bounds[k] = bounds[k].min(value[k]);
+            bounds[k + 3] = bounds[k + 3].max(value[k]);
+            let off = f64::from(value[k]) - f64::from(source[k]);
+            square += off * off;
+        }
+        most = most.max(square);
+    }
+    Seen {
+        bounds,
+        error: most.sqrt(),
     }
 }
 

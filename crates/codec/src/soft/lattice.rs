@@ -71,12 +71,13 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn centre(&self) -> [f32; 3] {
+    /// Its middle.
+    pub fn centre(&self) -> [f32; 3] {
         [0, 1, 2].map(|k| ((f64::from(self.low[k]) + f64::from(self.high[k])) / 2.0) as f32)
     }
 
-    /// Largest distance from the centre along an axis.
-    fn reach(&self) -> f64 {
+    /// Largest distance from the centre along an axis, and what decoding may add.
+    pub fn reach(&self) -> f64 {
         let centre = self.centre();
         let side = |k: usize| {
             let c = f64::from(centre[k]);

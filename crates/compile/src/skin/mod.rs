@@ -16,7 +16,6 @@ pub use choice::{Tried, choose};
 pub use model::Model;
 
 use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};
-use crate::encode::NOTHING;
 use crate::extract::Trajectories;
 use crate::{Error, Options, Preset};
 use meshreel_codec::put_sized;
@@ -395,17 +394,12 @@ impl<'a> Posed<'a> {
 
     /// The grid of cells that no residual needs.
     fn free_grid(&self, reach: i32) -> Option<Grid> {
-        let e = &self.extent;
-        let centre = [0, 1, 2].map(|k| ((f64::from(e.low[k]) + f64::from(e.high[k])) / 2.0) as f32);
-        let side = |k: usize| {
-            let c = f64::from(centre[k]);
-            (f64::from(e.high[k]) - c).max(c - f64::from(e.low[k])) + 2.0 * e.radius
-        };
-        let smallest = side(0).max(side(1)).max(side(2)) / f64::from(reach);
-        let unit = (e.radius * UNIT) as f32;
+        let extent = &self.extent;
+        let smallest = extent.reach() / f64::from(reach);
+        let unit = (extent.radius * UNIT) as f32;
         (f64::from(unit) > smallest && unit.is_normal()).then_some(Grid {
             unit,
-            centre,
+            centre: extent.centre(),
             steps: [1; LAYERS],
         })
     }
@@ -444,14 +438,13 @@ impl<'a> Posed<'a> {
                     .map(|&v| this.hierarchy.order[v as usize])
                     .collect(),
                 cells: levels.order.iter().map(|&p| cells[p as usize]).collect(),
-                failed: Mutex::default(),
             };
             let source = Arc::new(source);
             let (frames, extent) = (this.schedule.frames(), this.extent);
             let shared = source.clone();
             let made =
                 Encoder::<W>::owning(levels, frames, extent, settings(options), shared, &mut work);
-            source.check()?;
+            this.frames.check()?;
             let made = match made {
                 Ok(made) => made,
                 Err(Refused::TooFine | Refused::Levels) => {
@@ -473,18 +466,17 @@ impl<'a> Posed<'a> {
                 encoder = Some((made, source));
                 break;
             }
-            if round + 1 == ROUNDS {
-                return Err(broken("points that no grid holds"));
-            }
             drop((made, source));
             let Some(own) = Arc::get_mut(&mut this) else {
                 return Err(broken("in use"));
             };
             let coded = &mut own.weights.coded;
+            // Where grids go on moving, all points get one in the end.
+            let all = round + 2 >= ROUNDS;
             coded
                 .iter_mut()
                 .zip(far)
-                .for_each(|(coded, far)| *coded |= far);
+                .for_each(|(coded, far)| *coded |= far || all);
         }
         let cells = encoder
             .as_ref()
@@ -544,14 +536,6 @@ struct Residual<'a> {
     points: Vec<u32>,
     /// In the order of their levels.
     cells: Vec<u32>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl Residual<'_> {
-    fn check(&self) -> Result<(), Error> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.take().map_or(Ok(()), Err)
-    }
 }
 
 impl Source for Residual<'_> {
@@ -624,24 +608,7 @@ impl<W: Width> SkinCoder<'_, W> {
         let matrices = self.posed.matrices(frame, &self.grid);
         let mut out = vec![[W::default(); 4]; self.order.len()];
         self.skin.compose(&matrices, residual, &mut out);
-        let (mut bounds, mut most) = (NOTHING, 0.0f64);
-        for (cell, &point) in out.iter().zip(&self.order) {
-            let value = self
-                .grid
-                .position([cell[0].get(), cell[1].get(), cell[2].get()]);
-            let source = &points[point as usize];
-            let mut square = 0.0;
-            for k in 0..3 {
-                bounds[k] = bounds[k].min(value[k]);
-                bounds[k + 3] = bounds[k + 3].max(value[k]);
-                square += (f64::from(value[k]) - f64::from(source[k])).powi(2);
-            }
-            most = most.max(square);
-        }
-        let seen = Seen {
-            bounds,
-            error: most.sqrt(),
-        };
+        let seen = cells::seen(&self.grid, &self.order, points, &out);
         match seen.error <= self.posed.extent.radius {
             true => Ok((out, seen)),
             false => Err(broken(&format!(
