@@ -6,7 +6,7 @@ use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
 use crate::skin::{self, Tried};
-use crate::{Error, Options, Preset};
+use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::{
     Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
@@ -132,6 +132,19 @@ impl<'a> MeshCoder<'a> {
         let (plan, schedule) = (self.plan, self.schedule);
         let (made, tried) = skin::choose(plan, positions, &**soft, schedule, self.options)?;
         self.tried = tried;
+        let forced = match plan.asked {
+            MethodChoice::Rigid => Some("rigid"),
+            MethodChoice::Skinned => Some("skinned"),
+            _ => None,
+        };
+        if let (Some(name), None) = (forced, &made) {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "{}: --method {name} finds nothing in its motion, or has not the memory to look; leave --method away, or raise --memory",
+                    plan.path
+                ),
+            });
+        }
         if let Some(made) = made {
             self.bones = Some((made.bones, made.method()));
             self.wide[0] = made.wide;
