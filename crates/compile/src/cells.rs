@@ -2,7 +2,7 @@
 
 use crate::encode::{MeshPlan, NOTHING};
 use crate::evaluate::{Scratch, Want};
-use crate::prepare::Fixed;
+use crate::prepare::{Fixed, Source};
 use crate::streams::VertexValues;
 use crate::{Error, Options};
 use meshreel_codec::record::{Semantic, StreamRecord};
@@ -81,6 +81,17 @@ impl<'a> Frames<'a> {
             _ => copy(&values.colours[set], self.first, out),
         }
         Ok(())
+    }
+
+    /// Where frames come from.
+    pub fn source(&self) -> &Source<'a> {
+        &self.plan.source
+    }
+
+    /// The source's point of each point.
+    pub fn source_points(&self) -> impl Iterator<Item = u32> + '_ {
+        let vertex_point = &self.fixed.vertex_point;
+        (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
     }
 
     /// What [`Frames::read`] said, if it failed.

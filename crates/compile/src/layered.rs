@@ -5,7 +5,7 @@ use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
-use crate::skin::{self, Tried};
+use crate::skin::{self, Chosen, Tried};
 use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::{
@@ -13,6 +13,7 @@ use meshreel_codec::record::{
 };
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::{parallelogram, weld};
+use meshreel_scene::Remark;
 
 /// What one mesh has in one unit.
 #[derive(Default)]
@@ -66,6 +67,8 @@ pub struct MeshCoder<'a> {
     bones: Option<(Bones, Method)>,
     /// What was tried.
     pub tried: Vec<Tried>,
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
 }
 
 impl<'a> MeshCoder<'a> {
@@ -88,6 +91,7 @@ impl<'a> MeshCoder<'a> {
             levels: None,
             bones: None,
             tried: Vec::new(),
+            remarks: Vec::new(),
         };
         for parts in frames {
             let count = schedule.frames() as usize;
@@ -130,8 +134,15 @@ impl<'a> MeshCoder<'a> {
             return Ok(());
         };
         let (plan, schedule) = (self.plan, self.schedule);
-        let (made, tried) = skin::choose(plan, positions, &**soft, schedule, self.options)?;
-        self.tried = tried;
+        let Chosen {
+            made,
+            tried,
+            remarks,
+        } = skin::choose(plan, positions, &**soft, schedule, self.options)?;
+        if self.options.strict && !remarks.is_empty() {
+            return Err(Error::Strict { remarks });
+        }
+        (self.tried, self.remarks) = (tried, remarks);
         let forced = match plan.asked {
             MethodChoice::Rigid => Some("rigid"),
             MethodChoice::Skinned => Some("skinned"),

@@ -110,6 +110,7 @@ pub fn compile(
     );
     report.clips.extend(clips);
     report.tree = flatten::print(&nodes, &placed);
+    compiler.remarks.append(&mut report.remarks);
     compiler.remarks.sort();
     compiler.remarks.dedup();
     report.remarks = compiler.remarks;

@@ -414,6 +414,8 @@ pub fn write(
             })
             .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
             .unwrap_or((0.0, 0.0));
+        let remarks = coders.get(m).map_or(&[][..], |coder| &coder.remarks);
+        report.remarks.extend_from_slice(remarks);
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
             method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method))

@@ -185,7 +185,7 @@ pub struct Mesh {
 }
 
 /// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind · bind position.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Skin {
     /// Index into [`Scene::skeletons`].
     pub skeleton: usize,
@@ -201,6 +201,8 @@ pub struct Skin {
     pub joint: Vec<u16>,
     /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
     pub weight: Vec<f32>,
+    /// What takes `bind_positions` to where [`Mesh::positions`] are: at each sample of those a matrix for each of `joints`.
+    pub pose: Channel<DMat4>,
 }
 
 /// Per-element values of a mesh, plain or indexed.

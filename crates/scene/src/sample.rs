@@ -472,6 +472,28 @@ pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(
     mixed(&mesh.positions, mesh, time, out)
 }
 
+/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it, which blends as matrices do. False without a skin, or where its
+/// samples are not those of the points.
+pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+    out.clear();
+    let Some(skin) = &mesh.skin else {
+        return Ok(false);
+    };
+    if skin.pose.is_empty() || skin.pose.len() != mesh.positions.len() {
+        return Ok(false);
+    }
+    let (i, fraction) = mesh.positions.locate(time);
+    skin.pose.read(i, out)?;
+    if fraction > 0.0 {
+        let mut next = Vec::new();
+        skin.pose.read(i + 1, &mut next)?;
+        for (m, next) in out.iter_mut().zip(next) {
+            *m = *m * (1.0 - fraction) + next * fraction;
+        }
+    }
+    Ok(out.len() == skin.joints.len())
+}
+
 /// An attribute at `time`.
 pub fn attribute_at<T: Mix>(
     attribute: &Attribute<T>,

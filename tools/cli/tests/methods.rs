@@ -1,6 +1,6 @@
 //! Meshes that bones move: what is found, that it holds, that it is smaller, and that no bytes break it.
 
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
@@ -9,7 +9,9 @@ use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::weld;
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
+use meshreel_scene::{
+    Channel, Mesh, Node, NodeKind, Scene, Skin as Skinning, TimeSampling, Topology, Winding, read,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -170,6 +172,53 @@ fn bent() -> Scene {
             .sum()
     });
     pieces.scene()
+}
+
+/// The sheet with the rig of another one, whose bones all stay where they are.
+fn bent_with_a_wrong_rig() -> Scene {
+    let mut scene = bent();
+    let mesh = &mut scene.meshes[0];
+    let mut points = Vec::new();
+    mesh.positions.read(0, &mut points).unwrap();
+    let times = mesh.positions.sampling().as_ref().clone();
+    mesh.skin = Some(Arc::new(Skinning {
+        skeleton: 0,
+        joints: vec![0, 1],
+        inverse_bind: vec![DMat4::IDENTITY; 2],
+        influences: 1,
+        joint: (0..points.len()).map(|i| (i % 2) as u16).collect(),
+        weight: vec![1.0; points.len()],
+        bind_positions: points,
+        pose: Channel::in_memory(times, vec![vec![DMat4::IDENTITY; 2]; FRAMES]),
+    }));
+    scene
+}
+
+#[test]
+fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
+    let scene = bent_with_a_wrong_rig();
+    let wanted = options(MethodChoice::Skinned);
+    let (reel, report) = compiled(&scene, &wanted);
+    let from: Vec<&str> = report.meshes[0].tried.iter().map(|t| &t.from[..]).collect();
+    assert_eq!(from, ["motion"]);
+    let said = report.remarks.iter().map(|r| r.to_string());
+    assert!(
+        said.collect::<String>()
+            .contains("bones are sought in its motion")
+    );
+    holds(&scene, &reel);
+    let target = tempfile::tempdir().unwrap();
+    let strict = Options {
+        strict: true,
+        ..wanted
+    };
+    let path = target.path().join("a.reel");
+    let failed = compile(&scene, Vec::new(), &path, &strict, &Silent);
+    assert!(matches!(
+        failed,
+        Err(meshreel_compile::Error::Strict { .. })
+    ));
+    assert!(!path.exists());
 }
 
 fn shown(decoder: &FrameDecoder) -> Vec<u32> {

@@ -1,5 +1,6 @@
 //! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins (E01, E07).
 
+use super::given::{self, Given};
 use super::{Made, Model, coder};
 use crate::cells::{self, Coder, Frames};
 use crate::encode::MeshPlan;
@@ -8,6 +9,7 @@ use crate::{Error, MethodChoice, Options};
 use meshreel_codec::record::Method;
 use meshreel_codec::soft::encode::Source;
 use meshreel_codec::soft::schedule::Schedule;
+use meshreel_scene::Remark;
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -33,6 +35,8 @@ const FEW: u32 = 8;
 pub struct Tried {
     /// Its name.
     pub method: &'static str,
+    /// Where its parts or bones come from: "motion", "rig of the file"; nothing, if it has none.
+    pub from: String,
     /// Parts that move as they are, and bones that blend.
     pub bones: [usize; 2],
     /// Points that bones leave too far off, or do not move.
@@ -46,10 +50,11 @@ pub struct Tried {
 }
 
 impl Tried {
-    fn of(method: &'static str, made: Option<&Made<'_>>) -> Tried {
+    fn of(method: &'static str, from: &str, made: Option<&Made<'_>>) -> Tried {
         let bones = made.map_or(Default::default(), |made| made.bones);
         Tried {
             method,
+            from: from.into(),
             bones: [bones.rigid as usize, bones.affine as usize],
             residual: bones.coded as usize,
             bytes: None,
@@ -59,67 +64,112 @@ impl Tried {
     }
 }
 
-/// What a mesh is kept as: bones, where they are smaller or asked for. Also what was tried.
+/// What a mesh is kept as.
+#[derive(Default)]
+pub struct Chosen<'a> {
+    /// Bones, where they are smaller or asked for.
+    pub made: Option<Made<'a>>,
+    /// What was tried.
+    pub tried: Vec<Tried>,
+    /// What the user should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Chooses among methods: bones, where they are smaller or asked for.
 pub fn choose<'a>(
     plan: &MeshPlan<'_>,
     frames: &'a Frames<'a>,
     soft: &dyn Coder,
     schedule: Schedule,
     options: &Options,
-) -> Result<(Option<Made<'a>>, Vec<Tried>), Error> {
+) -> Result<Chosen<'a>, Error> {
     let mut tried = Vec::new();
+    let mut remarks = Vec::new();
     let asked = plan.asked;
     let wants = |method| asked == MethodChoice::Auto || asked == method;
     if !(wants(MethodChoice::Rigid) || wants(MethodChoice::Skinned)) || schedule.frames() < 3 {
-        return Ok((None, tried));
+        return Ok(Chosen::default());
     }
     let points = soft.order().len();
     let raw = points as u64 * u64::from(schedule.frames()) * 12;
     if raw > options.memory / 2 || points < 4 {
-        return Ok((None, tried));
+        return Ok(Chosen::default());
     }
     let all = trajectories(frames, points, schedule.frames())?;
     let mut best: Option<(u64, Option<Made<'a>>)> = None;
-    let mut add = |method, made: Option<Made<'a>>, bytes: Option<u64>, since: Instant| {
-        let taken = bytes.is_some_and(|bytes| best.as_ref().is_none_or(|b| bytes < b.0));
-        let mut own = Tried::of(method, made.as_ref());
-        (own.bytes, own.taken) = (bytes, taken);
-        own.seconds = since.elapsed().as_secs_f64();
-        if let (true, Some(bytes)) = (taken, bytes) {
-            tried.iter_mut().for_each(|t: &mut Tried| t.taken = false);
-            best = Some((bytes, made));
-        }
-        tried.push(own);
-    };
+    let mut add =
+        |method, from: &str, made: Option<Made<'a>>, bytes: Option<u64>, since: Instant| {
+            let taken = bytes.is_some_and(|bytes| best.as_ref().is_none_or(|b| bytes < b.0));
+            let mut own = Tried::of(method, from, made.as_ref());
+            (own.bytes, own.taken) = (bytes, taken);
+            own.seconds = since.elapsed().as_secs_f64();
+            if let (true, Some(bytes)) = (taken, bytes) {
+                tried.iter_mut().for_each(|t: &mut Tried| t.taken = false);
+                best = Some((bytes, made));
+            }
+            tried.push(own);
+        };
     if asked == MethodChoice::Auto {
         let since = Instant::now();
-        add("soft", None, Some(size(soft, schedule, options)?), since);
+        add(
+            "soft",
+            "",
+            None,
+            Some(size(soft, schedule, options)?),
+            since,
+        );
     }
     let Some(extent) = cells::extent(frames) else {
-        return Ok((None, Vec::new()));
+        return Ok(Chosen::default());
     };
     let (_, triangles) = cells::levels(frames);
+    let mut add_model = |method, from: &str, model: &Model, since: Instant| {
+        let made = make(model, frames, &all, schedule, options)?;
+        let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, options));
+        add(method, from, made, bytes.transpose()?, since);
+        Ok::<(), Error>(())
+    };
+    let since = Instant::now();
+    let given = match wants(MethodChoice::Skinned) {
+        true => given::rig(frames, &all, extent.radius, options.memory / 4)?,
+        false => Given::None,
+    };
+    if let Given::Other(points) = given {
+        let what = format!(
+            "its rig does not move it as it moves ({points} of {} points are elsewhere); bones are sought in its motion",
+            all.points()
+        );
+        remarks.push(Remark::new(&plan.path, what));
+    }
+    let rig = match given {
+        Given::Rig(model) => {
+            add_model("skinned", RIG, &model, since)?;
+            true
+        }
+        _ => false,
+    };
+    // Of a rig whose points hang on one joint each, the joints may be parts.
+    let groups = match (rig, &plan.source.mesh.skin) {
+        (true, Some(skin)) => given::joints(skin, frames),
+        _ => None,
+    };
     let mut left = 1.0;
-    if wants(MethodChoice::Rigid) {
+    if wants(MethodChoice::Rigid) && (!rig || groups.is_some() || asked == MethodChoice::Rigid) {
         let since = Instant::now();
         let request = extract::Request {
             tolerance: (all.diagonal() * FOLLOWS).min(extent.radius * OF_TOLERANCE),
-            groups: &[],
+            groups: groups.as_deref().unwrap_or_default(),
             triangles: &triangles,
         };
         let parts = extract::find(&all, &request);
         let without = parts.of.iter().filter(|&&part| part == NONE).count();
         left = without as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
-            let model = Model::of_parts(&all, &parts);
-            let made = make(&model, frames, &all, schedule, options)?;
-            let bytes = made
-                .as_ref()
-                .map(|made| size(&*made.coder, schedule, options));
-            add("rigid", made, bytes.transpose()?, since);
+            let from = if groups.is_some() { RIG } else { MOTION };
+            add_model("rigid", from, &Model::of_parts(&all, &parts), since)?;
         }
     }
-    if wants(MethodChoice::Skinned) && (left > LEFT || asked == MethodChoice::Skinned) {
+    if wants(MethodChoice::Skinned) && !rig && (left > LEFT || asked == MethodChoice::Skinned) {
         let since = Instant::now();
         let hopeful = options.effort >= PATIENT
             || asked == MethodChoice::Skinned
@@ -136,15 +186,19 @@ pub fn choose<'a>(
             _ => None,
         };
         if let Some(skin) = skin {
-            let made = make(&Model::of_skin(&skin), frames, &all, schedule, options)?;
-            let bytes = made
-                .as_ref()
-                .map(|made| size(&*made.coder, schedule, options));
-            add("skinned", made, bytes.transpose()?, since);
+            add_model("skinned", MOTION, &Model::of_skin(&skin), since)?;
         }
     }
-    Ok((best.and_then(|b| b.1), tried))
+    Ok(Chosen {
+        made: best.and_then(|b| b.1),
+        tried,
+        remarks,
+    })
 }
+
+/// Where bones come from.
+const MOTION: &str = "motion";
+const RIG: &str = "rig of the file";
 
 fn make<'a>(
     model: &Model,

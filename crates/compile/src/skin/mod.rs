@@ -9,10 +9,11 @@
 //! ```
 
 mod choice;
+mod given;
 mod model;
 mod rigid;
 
-pub use choice::{Tried, choose};
+pub use choice::{Chosen, Tried, choose};
 pub use model::Model;
 
 use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};

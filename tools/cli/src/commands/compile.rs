@@ -173,7 +173,7 @@ impl Done {
                 if self.explain {
                     let tried = |t: &Tried| {
                         json!({
-                            "method": t.method, "parts": t.bones[0], "bones": t.bones[1],
+                            "method": t.method, "from": t.from, "parts": t.bones[0], "bones": t.bones[1],
                             "points_with_residual": t.residual, "bytes": t.bytes, "chosen": t.taken,
                             "seconds": t.seconds,
                         })
@@ -642,6 +642,7 @@ fn methods_table(meshes: &[MeshReport]) -> String {
             rows.push(vec![
                 one_line(&mesh.path),
                 t.method.into(),
+                t.from.clone(),
                 units::count(t.bones[0] as u64),
                 units::count(t.bones[1] as u64),
                 units::count(t.residual as u64),
@@ -654,6 +655,7 @@ fn methods_table(meshes: &[MeshReport]) -> String {
     let head = [
         "mesh",
         "<method",
+        "<from",
         "parts",
         "bones",
         "points with residual",

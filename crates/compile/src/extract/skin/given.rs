@@ -60,7 +60,7 @@ pub fn follow(all: &Trajectories, rig: &Rig<'_>) -> Option<Checked> {
     ))
 }
 
-/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A point without any follows bone 0.
+/// Weights that can be used: of the positive ones of each point the [`MOST`] largest, with a sum of 1. A point without any does not move.
 fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
     if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {
@@ -89,7 +89,7 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
         let sum: f64 = sorted.iter().map(|l| l.1).sum();
         match sum > 0.0 && sum.is_finite() {
             true => sorted.iter_mut().for_each(|l| l.1 /= sum),
-            false => sorted = vec![(0, 1.0)],
+            false => sorted.clear(),
         }
         Some(sorted)
     };

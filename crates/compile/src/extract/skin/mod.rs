@@ -92,7 +92,7 @@ impl Request {
 pub struct Skin {
     /// Rest position of each point.
     pub rest: Vec<DVec3>,
-    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1.
+    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1; without any a point stays at rest.
     pub weights: Vec<Vec<(u32, f64)>>,
     /// By bone and frame: from the rest pose to the frame.
     pub transforms: Vec<Vec<DAffine3>>,
@@ -104,6 +104,9 @@ impl Skin {
     /// Where a point is in a frame.
     pub fn place(&self, frame: usize, point: usize) -> DVec3 {
         let rest = self.rest[point];
+        if self.weights[point].is_empty() {
+            return rest;
+        }
         let of = |&(bone, weight): &(u32, f64)| {
             self.transforms[bone as usize][frame].transform_point3(rest) * weight
         };

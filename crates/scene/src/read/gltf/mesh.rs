@@ -8,7 +8,7 @@ use crate::{
     Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scope, Skin, Source, TimeSampling,
     Topology, Winding,
 };
-use glam::{DAffine3, DMat3, DVec3};
+use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
 
 /// Most points of one mesh.
@@ -256,7 +256,12 @@ impl Shape {
     }
 
     /// The bind of a skin with `joints` joints: per point `influences` joints and weights that sum up to 1.
-    fn bind(&self, joints: usize) -> Result<(Vec<u16>, Vec<f32>), Error> {
+    fn bind(
+        &self,
+        joints: usize,
+        mut remark: impl FnMut(String),
+    ) -> Result<(Vec<u16>, Vec<f32>), Error> {
+        let (mut below, mut odd, mut none) = (0usize, 0usize, 0usize);
         let k = self.influences;
         let (mut joint, mut weight) = (vec![0u16; self.points * k], vec![0f32; self.points * k]);
         let mut first = 0;
@@ -269,6 +274,7 @@ impl Shape {
                         let at = (first + i) * k + set * 4 + c;
                         let value = weights[c];
                         if value.is_nan() || value <= 0.0 {
+                            below += usize::from(value != 0.0);
                             continue;
                         }
                         if numbers[c] as usize >= joints || !value.is_finite() {
@@ -286,11 +292,28 @@ impl Shape {
         }
         for weights in weight.chunks_mut(k.max(1)) {
             let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+            odd += usize::from(sum > 0.0 && (sum - 1.0).abs() > ODD_SUM);
+            none += usize::from(sum <= 0.0);
             if sum > 0.0 {
                 for w in weights {
                     *w = (f64::from(*w) / sum) as f32;
                 }
             }
+        }
+        if below > 0 {
+            remark(format!(
+                "{below} weights are below zero or no numbers; they count as zero"
+            ));
+        }
+        if odd > 0 {
+            remark(format!(
+                "the weights of {odd} points do not sum up to 1; they were divided by their sum"
+            ));
+        }
+        if none > 0 {
+            remark(format!(
+                "{none} points are bound to no joint; they stay where they are"
+            ));
         }
         Ok((joint, weight))
     }
@@ -408,6 +431,9 @@ fn read_primitive(
     }))
 }
 
+/// Sums of weights that are farther from 1 are remarked on: beyond what 8 bits per weight round off.
+const ODD_SUM: f64 = 0.02;
+
 /// How a mesh is moved on a node.
 pub(super) struct Deformation {
     shape: Arc<Shape>,
@@ -423,10 +449,53 @@ pub(super) struct Deformation {
 /// A skin at work.
 struct Bound {
     skin: Arc<Skin>,
+    joints: Arc<Joints>,
+}
+
+/// What moves a skin.
+struct Joints {
+    rig: Arc<Rig>,
     posing: Posing,
     /// Place of each joint in `posing`.
     places: Vec<usize>,
     inverse_bind: Vec<DAffine3>,
+}
+
+impl Joints {
+    /// Matrix of each joint at `time`: from the bind space to the world.
+    fn matrices(&self, time: f64) -> Vec<DAffine3> {
+        let mut world = Vec::new();
+        let rig = &self.rig;
+        self.posing.world(&rig.tree, &rig.take, time, &mut world);
+        let joints = self.places.iter().zip(&self.inverse_bind);
+        joints
+            .map(|(&place, inverse)| world[place] * *inverse)
+            .collect()
+    }
+}
+
+/// The same at the samples of a mesh.
+struct Posed {
+    joints: Arc<Joints>,
+    times: Arc<TimeSampling>,
+    samples: usize,
+}
+
+impl Source<DMat4> for Posed {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        let all = self.joints.matrices(self.times.time(i));
+        let numbers: Vec<f64> = all.iter().flat_map(DAffine3::to_cols_array).collect();
+        identity_of(&numbers)
+    }
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        let all = self.joints.matrices(self.times.time(i));
+        out.extend(all.into_iter().map(DMat4::from));
+        Ok(())
+    }
 }
 
 /// A skin of the file.
@@ -451,39 +520,22 @@ pub(super) struct Placement<'a> {
 }
 
 impl Deformation {
-    fn new(shape: &Arc<Shape>, placement: Placement<'_>) -> Result<Deformation, Error> {
+    fn new(
+        shape: &Arc<Shape>,
+        placement: Placement<'_>,
+        remark: impl FnMut(String),
+    ) -> Result<Deformation, Error> {
         let rig = placement.rig;
-        let skin = match placement.skin {
-            None => None,
-            Some(binding) => {
-                let Binding {
-                    nodes,
-                    inverse_bind,
-                    skeleton,
-                    joints,
-                } = binding;
-                let (joint, weight) = shape.bind(nodes.len())?;
-                let mut bind_positions = Vec::new();
-                shape.positions(&mut bind_positions)?;
-                let (posing, places) = Posing::new(&rig.tree, nodes);
-                let skin = Arc::new(Skin {
-                    skeleton,
-                    joints,
-                    inverse_bind: inverse_bind.iter().map(|m| (*m).into()).collect(),
-                    bind_positions,
-                    influences: shape.influences,
-                    joint,
-                    weight,
-                });
-                Some(Bound {
-                    skin,
-                    posing,
-                    places,
-                    inverse_bind,
-                })
-            }
-        };
-        let moves = skin.as_ref().is_some_and(|s| s.posing.moves(&rig.take))
+        let joints = placement.skin.as_ref().map(|binding| {
+            let (posing, places) = Posing::new(&rig.tree, binding.nodes);
+            Arc::new(Joints {
+                rig: rig.clone(),
+                posing,
+                places,
+                inverse_bind: binding.inverse_bind.clone(),
+            })
+        });
+        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.take))
             || rig
                 .weights(placement.node)
                 .is_some_and(|curve| !curve.is_constant());
@@ -498,13 +550,38 @@ impl Deformation {
             true => placement.sampling.unwrap_or_else(still),
             false => still(),
         };
+        let times = Arc::new(times);
+        let skin = match placement.skin.zip(joints) {
+            None => None,
+            Some((binding, joints)) => {
+                let (joint, weight) = shape.bind(binding.nodes.len(), remark)?;
+                let mut bind_positions = Vec::new();
+                shape.positions(&mut bind_positions)?;
+                let pose = Posed {
+                    joints: joints.clone(),
+                    times: times.clone(),
+                    samples,
+                };
+                let skin = Arc::new(Skin {
+                    skeleton: binding.skeleton,
+                    joints: binding.joints,
+                    inverse_bind: binding.inverse_bind.iter().map(|m| (*m).into()).collect(),
+                    bind_positions,
+                    influences: shape.influences,
+                    joint,
+                    weight,
+                    pose: Channel::new(times.clone(), Arc::new(pose)),
+                });
+                Some(Bound { skin, joints })
+            }
+        };
         Ok(Deformation {
             shape: shape.clone(),
             rig: rig.clone(),
             skin,
             node: placement.node,
             weights: placement.weights,
-            times: Arc::new(times),
+            times,
             samples,
         })
     }
@@ -517,23 +594,12 @@ impl Deformation {
         }
     }
 
-    /// Matrix of each joint at `time`: from the bind space to the world.
-    fn matrices(&self, bound: &Bound, time: f64) -> Vec<DAffine3> {
-        let mut world = Vec::new();
-        let rig = &self.rig;
-        bound.posing.world(&rig.tree, &rig.take, time, &mut world);
-        let joints = bound.places.iter().zip(&bound.inverse_bind);
-        joints
-            .map(|(&place, inverse)| world[place] * *inverse)
-            .collect()
-    }
-
     fn identity(&self, i: usize) -> Identity {
         let time = self.times.time(i);
         let mut numbers = Vec::new();
         self.weights(time, &mut numbers);
         if let Some(bound) = &self.skin {
-            for matrix in self.matrices(bound, time) {
+            for matrix in bound.joints.matrices(time) {
                 numbers.extend(matrix.to_cols_array());
             }
         }
@@ -563,7 +629,7 @@ impl Deformation {
         self.weights(time, &mut weights);
         self.shape.morph(part, &weights, &mut values)?;
         if let Some(bound) = &self.skin {
-            let matrices = self.matrices(bound, time);
+            let matrices = bound.joints.matrices(time);
             let k = bound.skin.influences;
             let joints = bound.skin.joint.chunks(k.max(1));
             let weights = bound.skin.weight.chunks(k.max(1));
@@ -662,6 +728,7 @@ pub(super) fn mesh(
     shape: &Arc<Shape>,
     path: &str,
     placement: Option<Placement<'_>>,
+    remarks: &mut Vec<Remark>,
 ) -> Result<Mesh, Error> {
     fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
         Attribute {
@@ -672,7 +739,10 @@ pub(super) fn mesh(
         }
     }
     let moved = match placement {
-        Some(placement) => Some(Arc::new(Deformation::new(shape, placement)?)),
+        Some(placement) => {
+            let remark = |what| remarks.push(Remark::new(path, what));
+            Some(Arc::new(Deformation::new(shape, placement, remark)?))
+        }
         None => None,
     };
     let channel = |what: What, still: Channel<[f32; 3]>| match &moved {

@@ -436,7 +436,7 @@ impl<'a> Builder<'a> {
                     true => Some(self.placement(node, number, &shape, skin)?),
                     false => None,
                 };
-                let mesh: Mesh = mesh::mesh(&shape, &path, placement)?;
+                let mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
                 self.scene.meshes.push(mesh);
                 let id = self.scene.meshes.len() - 1;
                 if !deforms {

@@ -1,0 +1,312 @@
+//! Rigs and ids of parts that a file brings along: they are used, once they have been checked.
+
+use glam::{Mat4, Quat, Vec3};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshreel"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn object(arguments: &[&str], folder: &Path) -> Value {
+    let output = run(arguments, folder);
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A tube along z on a chain of joints that swing, as a glTF file.
+struct Worm {
+    joints: usize,
+    frames: usize,
+    /// Size of the bind space beside that of the world.
+    size: f32,
+    /// Weights of a point: its place along the chain, and its number.
+    weights: fn(f32, usize) -> Vec<(usize, f32)>,
+}
+
+/// Rings and points on each.
+const RINGS: usize = 61;
+const AROUND: usize = 16;
+
+/// The joint before a place and the one after it.
+fn smooth(z: f32, _: usize) -> Vec<(usize, f32)> {
+    let part = (2.0 * (z.fract() - 0.5)).clamp(0.0, 1.0);
+    let joint = z as usize;
+    vec![(joint, 1.0 - part), (joint + 1, part)]
+}
+
+impl Default for Worm {
+    fn default() -> Worm {
+        Worm {
+            joints: 7,
+            frames: 61,
+            size: 1.0,
+            weights: smooth,
+        }
+    }
+}
+
+impl Worm {
+    fn write(&self, path: &Path) {
+        let mut binary: Vec<u8> = Vec::new();
+        let (mut accessors, mut views) = (Vec::new(), Vec::new());
+        let mut put = |numbers: &[f32], width: usize, kind: &str, whole: bool| {
+            let start = binary.len();
+            for v in numbers {
+                match whole {
+                    true => binary.extend((*v as u32 as u16).to_le_bytes()),
+                    false => binary.extend(v.to_le_bytes()),
+                }
+            }
+            binary.resize(binary.len().next_multiple_of(4), 0);
+            views.push(
+                json!({"buffer": 0, "byteOffset": start, "byteLength": binary.len() - start}),
+            );
+            accessors.push(json!({
+                "bufferView": views.len() - 1, "componentType": if whole { 5123 } else { 5126 }, "type": kind,
+                "count": numbers.len() / width,
+            }));
+            accessors.len() - 1
+        };
+        let length = (self.joints - 1) as f32;
+        let places: Vec<Vec3> = (0..RINGS * AROUND)
+            .map(|i| {
+                let a = (i % AROUND) as f32 / AROUND as f32 * std::f32::consts::TAU;
+                let z = (i / AROUND) as f32 / (RINGS - 1) as f32 * length;
+                Vec3::new(0.3 * a.cos(), 0.3 * a.sin(), z)
+            })
+            .collect();
+        let flat = |all: &[Vec3]| -> Vec<f32> { all.iter().flat_map(|p| p.to_array()).collect() };
+        let bound: Vec<Vec3> = places.iter().map(|p| *p * self.size).collect();
+        let positions = put(&flat(&bound), 3, "VEC3", false);
+        let lists: Vec<Vec<(usize, f32)>> = (places.iter().enumerate())
+            .map(|(i, p)| (self.weights)(p.z, i))
+            .collect();
+        let sets = lists.iter().map(Vec::len).max().unwrap_or(0).div_ceil(4);
+        let mut attributes = json!({ "POSITION": positions });
+        for set in 0..sets {
+            let slot = |i: usize| {
+                let found = lists[i / 4].get(4 * set + i % 4).copied();
+                let (joint, weight) = found.unwrap_or((0, 0.0));
+                (joint.min(self.joints - 1), weight)
+            };
+            let slots = 0..4 * lists.len();
+            let joints: Vec<f32> = slots.clone().map(|i| slot(i).0 as f32).collect();
+            let weights: Vec<f32> = slots.map(|i| slot(i).1).collect();
+            attributes[format!("JOINTS_{set}")] = put(&joints, 4, "VEC4", true).into();
+            attributes[format!("WEIGHTS_{set}")] = put(&weights, 4, "VEC4", false).into();
+        }
+        let corner = |ring: usize, a: usize| (ring * AROUND + a % AROUND) as f32;
+        let faces: Vec<f32> = (0..(RINGS - 1) * AROUND)
+            .flat_map(|i| {
+                let (r, a) = (i / AROUND, i % AROUND);
+                let [p, q] = [corner(r, a), corner(r, a + 1)];
+                let [s, t] = [corner(r + 1, a), corner(r + 1, a + 1)];
+                [p, q, t, p, t, s]
+            })
+            .collect();
+        let indices = put(&faces, 1, "SCALAR", true);
+        let inverse: Vec<f32> = (0..self.joints)
+            .flat_map(|j| {
+                let back = Mat4::from_translation(Vec3::new(0.0, 0.0, -(j as f32)));
+                (back * Mat4::from_scale(Vec3::splat(1.0 / self.size))).to_cols_array()
+            })
+            .collect();
+        let inverse = put(&inverse, 16, "MAT4", false);
+        let times: Vec<f32> = (0..self.frames).map(|f| f as f32 / 30.0).collect();
+        let times = put(&times, 1, "SCALAR", false);
+        let (mut samplers, mut channels, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+        for j in 0..self.joints {
+            let turn = |f: usize| {
+                let t = f as f32 * 0.1 + j as f32;
+                let axis = Vec3::new(1.0, 0.4 * t.cos(), 0.1).normalize();
+                Quat::from_axis_angle(axis, 0.5 * t.sin())
+            };
+            let turns: Vec<f32> = (0..self.frames).flat_map(|f| turn(f).to_array()).collect();
+            let output = put(&turns, 4, "VEC4", false);
+            samplers.push(json!({ "input": times, "output": output }));
+            channels.push(json!({ "sampler": j, "target": { "node": j, "path": "rotation" } }));
+            let mut node =
+                json!({ "name": format!("joint {j}"), "translation": [0, 0, i32::from(j > 0)] });
+            if j + 1 < self.joints {
+                node["children"] = json!([j + 1]);
+            }
+            nodes.push(node);
+        }
+        nodes.push(json!({ "name": "body", "mesh": 0, "skin": 0 }));
+        let mut text = json!({
+            "asset": { "version": "2.0" }, "scenes": [{ "nodes": [0, self.joints] }], "nodes": nodes,
+            "meshes": [{ "name": "worm", "primitives": [{ "attributes": attributes, "indices": indices }] }],
+            "skins": [{ "name": "rig", "joints": (0..self.joints).collect::<Vec<_>>(), "inverseBindMatrices": inverse }],
+            "animations": [{ "name": "crawl", "channels": channels, "samplers": samplers }],
+            "accessors": accessors, "bufferViews": views, "buffers": [{ "byteLength": binary.len() }],
+        })
+        .to_string();
+        while text.len() % 4 > 0 {
+            text.push(' ');
+        }
+        let mut file = b"glTF".to_vec();
+        file.extend(2u32.to_le_bytes());
+        file.extend((28 + text.len() as u32 + binary.len() as u32).to_le_bytes());
+        for (kind, bytes) in [(b"JSON", text.as_bytes()), (b"BIN\0", &binary[..])] {
+            file.extend((bytes.len() as u32).to_le_bytes());
+            file.extend(kind);
+            file.extend(bytes);
+        }
+        std::fs::write(path, file).unwrap();
+    }
+}
+
+/// Compiles `source` there and checks it against itself; what `compile` said.
+fn compiled(folder: &Path, source: &str, more: &[&str]) -> Value {
+    let line = [
+        &["compile", source, "-o", "a.reel", "--explain", "--json"],
+        more,
+    ];
+    let done = object(&line.concat(), folder);
+    let checked = object(&["verify", source, "a.reel", "--json"], folder);
+    assert_eq!(checked["ok"], true, "{checked}");
+    done
+}
+
+fn tried(done: &Value) -> Vec<(&str, &str)> {
+    let all = done["meshes"][0]["tried"].as_array().unwrap().iter();
+    all.map(|t| (t["method"].as_str().unwrap(), t["from"].as_str().unwrap()))
+        .collect()
+}
+
+fn remarked(done: &Value, what: &str) -> bool {
+    done["remarks"].to_string().contains(what)
+}
+
+const RIG: (&str, &str) = ("skinned", "rig of the file");
+
+#[test]
+fn e05_f17_the_rig_of_the_file_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // In a bind space of the size of the world, and in one a hundred times as large or as small.
+    let mut sizes = Vec::new();
+    for size in [1.0, 100.0, 0.01] {
+        let worm = Worm {
+            size,
+            ..Worm::default()
+        };
+        worm.write(&at.join("worm.glb"));
+        let done = compiled(at, "worm.glb", &["--channels", "positions"]);
+        let mesh = &done["meshes"][0];
+        assert_eq!(mesh["method"], "skinned");
+        assert_eq!(
+            mesh["parts"].as_u64().unwrap() + mesh["bones"].as_u64().unwrap(),
+            7
+        );
+        // Nothing is fitted.
+        assert_eq!(tried(&done), [("soft", ""), RIG]);
+        sizes.push(mesh["position_bytes"].as_f64().unwrap());
+    }
+    println!("{sizes:?} bytes of positions");
+    let (low, high) = sizes
+        .iter()
+        .fold((f64::MAX, 0.0f64), |m, s| (m.0.min(*s), m.1.max(*s)));
+    assert!(high < 1.1 * low, "{sizes:?}");
+    let soft = compiled(
+        at,
+        "worm.glb",
+        &["--method", "soft", "--channels", "positions"],
+    );
+    assert!(2.0 * high < soft["meshes"][0]["position_bytes"].as_f64().unwrap());
+    // With everything else that a mesh has, and in the other preset.
+    let done = compiled(at, "worm.glb", &["--preset", "fast"]);
+    assert_eq!(done["meshes"][0]["method"], "skinned");
+}
+
+#[test]
+fn f17_weights_of_any_sum_sign_and_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let write = |weights| {
+        let worm = Worm {
+            weights,
+            ..Worm::default()
+        };
+        worm.write(&at.join("worm.glb"));
+        compiled(at, "worm.glb", &["--method", "skinned"])
+    };
+    let done = write(|z, i| smooth(z, i).iter().map(|w| (w.0, w.1 * 3.0)).collect());
+    assert!(remarked(&done, "do not sum up to 1"), "{}", done["remarks"]);
+    assert_eq!(tried(&done), [RIG]);
+    let done = write(|z, i| {
+        let odd = [-0.5, f32::NAN, f32::NEG_INFINITY][i % 3];
+        [smooth(z, i), vec![(3, odd), (4, 0.0)]].concat()
+    });
+    assert!(
+        remarked(&done, "below zero or no numbers"),
+        "{}",
+        done["remarks"]
+    );
+    assert_eq!(tried(&done), [RIG]);
+    let done = write(|z, i| if i % 5 == 0 { Vec::new() } else { smooth(z, i) });
+    assert!(remarked(&done, "bound to no joint"), "{}", done["remarks"]);
+    assert_eq!(tried(&done), [RIG]);
+    // Twelve of them, some twice: what does not fit into eight is left to the residual.
+    let done = write(|z, i| {
+        let more = (0..10).map(|k| ((i + k) % 7, 0.004 * k as f32));
+        smooth(z, i).into_iter().chain(more).collect()
+    });
+    assert_eq!(tried(&done), [RIG]);
+}
+
+#[test]
+fn f17_infinite_weights_and_joints_that_are_not_there_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let worm = Worm {
+        weights: |z, i| [smooth(z, i), vec![(2, f32::INFINITY)]].concat(),
+        ..Worm::default()
+    };
+    worm.write(&folder.path().join("worm.glb"));
+    let output = run(&["compile", "worm.glb", "-o", "a.reel"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("is bound to joint 2"), "{said}");
+}
+
+#[test]
+fn e05_a_mesh_with_a_single_frame_needs_no_rig() {
+    let folder = tempfile::tempdir().unwrap();
+    for frames in [1, 2] {
+        let worm = Worm {
+            frames,
+            ..Worm::default()
+        };
+        worm.write(&folder.path().join("worm.glb"));
+        let done = compiled(folder.path(), "worm.glb", &[]);
+        let method = done["meshes"][0]["method"].as_str().unwrap();
+        assert_eq!(method, ["static", "soft"][frames - 1]);
+    }
+}
+
+fn corpus() -> Option<PathBuf> {
+    let found = std::env::var_os("MESHREEL_CORPUS").map(PathBuf::from);
+    if found.is_none() {
+        println!("skipped: MESHREEL_CORPUS is not set");
+    }
+    found
+}
+
+#[test]
+fn e05_f17_corpus_characters_are_moved_by_their_rigs() {
+    let Some(corpus) = corpus() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["hero", "snake"] {
+        let source = corpus.join(format!("characters/{name}.glb"));
+        let done = compiled(folder.path(), source.to_str().unwrap(), &[]);
+        assert_eq!(done["meshes"][0]["method"], "skinned");
+        assert_eq!(tried(&done), [("soft", ""), RIG]);
+    }
+}
