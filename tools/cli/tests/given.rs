@@ -148,7 +148,7 @@ impl Worm {
             "accessors": accessors, "bufferViews": views, "buffers": [{ "byteLength": binary.len() }],
         })
         .to_string();
-        while text.len() % 4 > 0 {
+        while !text.len().is_multiple_of(4) {
             text.push(' ');
         }
         let mut file = b"glTF".to_vec();

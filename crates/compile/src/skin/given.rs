@@ -78,7 +78,7 @@ pub fn rig(
     let scale = (transforms.iter().flatten().map(largest)).fold(0.0, f64::max);
     let scale = if scale.is_normal() { scale } else { 1.0 };
     let back = DAffine3::from_scale(DVec3::splat(1.0 / scale));
-    (transforms.iter_mut().flatten()).for_each(|m| *m = *m * back);
+    (transforms.iter_mut().flatten()).for_each(|m| *m *= back);
     let place = |p: usize| DVec3::from_array(skin.bind_positions[p].map(f64::from));
     let rest: Vec<DVec3> = (of_points.iter().enumerate())
         .map(|(i, &p)| match raw(p).next() {
