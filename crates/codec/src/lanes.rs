@@ -156,6 +156,8 @@ pub(crate) trait Lanes: Number {
     fn load_vectors(list: &[[f32; 4]; LANES]) -> [Self; 3];
     /// The fourth component becomes zero.
     fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
+    /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0. The fourth component is 0.
+    fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
     /// Adds one vector after the other.
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row);
     /// One vector of four per lane.
@@ -403,6 +405,11 @@ impl Lanes for Portable {
         *list = std::array::from_fn(|l| [v[0].0[l], v[1].0[l], v[2].0[l], 0.0]);
     }
     #[inline(always)]
+    fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES] {
+        let whole = |x: f32| x.round_ties_even() as i32;
+        std::array::from_fn(|l| [whole(v[0].0[l]), whole(v[1].0[l]), whole(v[2].0[l]), 0])
+    }
+    #[inline(always)]
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {
         for (l, i) in at.iter().enumerate() {
             let sum = &mut list[*i as usize];
@@ -550,6 +557,10 @@ mod tests {
             }
             self.out
                 .extend(rows.as_flattened().iter().map(|x| bits(*x)));
+            for v in [[a, b, a * b], [b * L::splat(1e4), -b, b - b]] {
+                let whole = L::whole_vectors(v);
+                self.out.extend(whole.as_flattened().iter().map(|x| *x as u32));
+            }
             let words = a.abs().min(L::splat(65535.0)).round().words();
             self.out.extend(words.map(u32::from));
             self.out.extend([L::all(less), L::all(far)].map(u32::from));

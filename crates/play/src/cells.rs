@@ -1,7 +1,7 @@
 //! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a unit.
 
 use crate::frame::{part, part_mut};
-use crate::interpolate::{BLOCK, Block};
+use crate::interpolate::Block;
 use crate::layout::{BonesLayout, Place};
 use crate::nodes;
 use crate::order::Order;
@@ -62,17 +62,14 @@ pub(crate) fn positions_into(
     out: &mut [f32],
 ) {
     for (i, cells) in parts.iter().enumerate() {
-        let mut out = Output {
-            grid: cells.coded.grid(),
-            places: &cells.places,
-            stride: components,
-            first: 3 * i,
-            take: (components - 3 * i).min(3),
-            out,
+        let Some(out) = out.get_mut(3 * i..) else {
+            return;
         };
+        let (grid, places) = (cells.coded.grid(), &cells.places[..]);
+        let shape = [components, (components - 3 * i).min(3)];
         match cells.of(i, of_frame) {
-            Found::Narrow(cells) => out.write(cells),
-            Found::Wide(cells) => out.write(cells),
+            Found::Narrow(found) => grid.positions(found, places, shape, out),
+            Found::Wide(found) => grid.positions(found, places, shape, out),
         }
     }
 }
@@ -88,23 +85,8 @@ pub(crate) fn planes_into(
         let planes = &mut out[3 * i..];
         let places = cells.places.get(vertices.clone()).unwrap_or(&[]);
         match cells.of(i, of_frame) {
-            Found::Narrow(found) => write_planes(cells.coded.grid(), places, found, planes),
-            Found::Wide(found) => write_planes(cells.coded.grid(), places, found, planes),
-        }
-    }
-}
-
-fn write_planes<W: Copy + Into<i32>>(
-    grid: &Grid,
-    places: &[u32],
-    cells: &[[W; 4]],
-    planes: &mut [[f32; BLOCK]],
-) {
-    for (v, &place) in places.iter().enumerate().take(BLOCK) {
-        let [x, y, z, _] = cells[place as usize];
-        let value = grid.position([x.into(), y.into(), z.into()]);
-        for (plane, value) in planes.iter_mut().zip(value) {
-            plane[v] = value;
+            Found::Narrow(found) => cells.coded.grid().planes(found, places, planes),
+            Found::Wide(found) => cells.coded.grid().planes(found, places, planes),
         }
     }
 }
@@ -135,27 +117,6 @@ impl Cells {
             (Some((words, place)), First::Wide(_)) => Found::Wide(&part(words, place)[range]),
             (None, First::Narrow(first)) => Found::Narrow(first),
             (None, First::Wide(first)) => Found::Wide(first),
-        }
-    }
-}
-
-/// Where floats go: `take` of every `stride`, from `first` on.
-struct Output<'a> {
-    grid: &'a Grid,
-    places: &'a [u32],
-    stride: usize,
-    first: usize,
-    take: usize,
-    out: &'a mut [f32],
-}
-
-impl Output<'_> {
-    fn write<W: Copy + Into<i32>>(&mut self, cells: &[[W; 4]]) {
-        let vertices = self.out.chunks_exact_mut(self.stride);
-        for (out, &place) in vertices.zip(self.places) {
-            let [x, y, z, _] = cells[place as usize];
-            let value = self.grid.position([x.into(), y.into(), z.into()]);
-            out[self.first..self.first + self.take].copy_from_slice(&value[..self.take]);
         }
     }
 }

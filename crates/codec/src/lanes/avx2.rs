@@ -99,6 +99,21 @@ fn turn_over(v: [__m128; LANES]) -> [__m256; 3] {
     }
 }
 
+/// Bits of the nearest whole numbers, at most as large as 32 bits allow; 0 for what is no number.
+#[inline(always)]
+fn whole(x: Eight) -> Eight {
+    // SAFETY: see above.
+    unsafe {
+        // What is too large becomes the least number: all its bits change where it was positive.
+        let whole = _mm256_cvtps_epi32(x.0);
+        let limit = _mm256_set1_ps(2_147_483_648.0);
+        let above = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(x.0, limit));
+        let known = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_ORD_Q>(x.0, x.0));
+        let whole = _mm256_and_si256(_mm256_xor_si256(whole, above), known);
+        Eight(_mm256_castsi256_ps(whole))
+    }
+}
+
 /// Vectors 0 | 4, 1 | 5, 2 | 6, 3 | 7 with a zero behind each.
 #[inline(always)]
 fn turn_back(v: [Eight; 3]) -> [__m256; 4] {
@@ -262,6 +277,21 @@ impl Lanes for Eight {
                 _mm_storeu_ps(list[k + 4].as_mut_ptr(), high);
             }
         }
+    }
+    #[inline(always)]
+    fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES] {
+        let mut out = [[0; 4]; LANES];
+        // SAFETY: see above.
+        unsafe {
+            let whole = [whole(v[0]), whole(v[1]), whole(v[2])];
+            for (k, both) in turn_back(whole).into_iter().enumerate() {
+                let both = _mm256_castps_si256(both);
+                _mm_storeu_si128(out[k].as_mut_ptr().cast(), _mm256_castsi256_si128(both));
+                let high = _mm256_extracti128_si256::<1>(both);
+                _mm_storeu_si128(out[k + 4].as_mut_ptr().cast(), high);
+            }
+        }
+        out
     }
     #[inline(always)]
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {

@@ -25,6 +25,7 @@
 //! than that. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
 //! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
 
+mod rig;
 pub mod weights;
 
 #[cfg(test)]
@@ -32,7 +33,8 @@ mod tests;
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::nodes::{Node, Nodes};
+use crate::clip::nodes::Nodes;
+use crate::isa::Isa;
 use crate::record::Bones;
 use crate::soft::cell::Cell;
 use crate::soft::decode::{self, First, Static, Vector, Width};
@@ -41,7 +43,7 @@ use crate::soft::lattice::Grid;
 use crate::soft::range;
 use crate::soft::tables::LAYERS;
 use crate::transform::Transform;
-use weights::Weights;
+pub use rig::{Region, Rig};
 
 /// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth numbers are 0.
 pub type Matrix = [[f32; 4]; 4];
@@ -55,149 +57,6 @@ pub const CORNERS: [[f64; 3]; HANDLES] = [
     [-1.0, 1.0, -1.0],
     [-1.0, -1.0, 1.0],
 ];
-
-/// Where most of what a bone moves is at rest.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Region {
-    /// Of the box.
-    pub middle: [f64; 3],
-    /// Half the box along each axis.
-    pub half: [f64; 3],
-    /// The box itself.
-    pub bounds: [f32; 6],
-}
-
-/// Rest positions, bones and weights: all that says where points are once bones are known.
-#[derive(Clone, Debug, Default)]
-pub struct Rig {
-    /// By point, in the order of levels of detail.
-    pub rest: Vec<[f32; 3]>,
-    /// Points that have a residual.
-    pub coded: Vec<u32>,
-    /// By bone.
-    pub regions: Vec<Region>,
-    /// Bones per point in the lists below: 1, 4 or 8.
-    stride: usize,
-    index: Vec<u16>,
-    weight: Vec<f32>,
-}
-
-impl Rig {
-    /// From its parts; `bones` of them.
-    pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32) -> Rig {
-        let most = (0..weights.points()).map(|v| weights.of(v).len()).max();
-        let stride = match most.unwrap_or(0) {
-            0 | 1 => 1,
-            2..=4 => 4,
-            _ => weights::MOST,
-        };
-        // Number `bones` is that of what does not move.
-        let still = bones.min(u32::from(u16::MAX)) as u16;
-        let mut rig = Rig {
-            index: vec![still; weights.points() * stride],
-            weight: vec![0.0; weights.points() * stride],
-            coded: Vec::new(),
-            regions: Vec::new(),
-            stride,
-            rest,
-        };
-        let unit = 1.0 / (1u32 << weights.depth) as f32;
-        let (low, high) = (f32::INFINITY, f32::NEG_INFINITY);
-        let mut boxes = vec![[low, low, low, high, high, high]; bones as usize];
-        for v in 0..weights.points() {
-            let own = weights.of(v);
-            for (k, &(bone, weight)) in own.iter().enumerate() {
-                rig.index[v * stride + k] = bone;
-                rig.weight[v * stride + k] = f32::from(weight) * unit;
-                if u32::from(weight) << 5 >= 1 << weights.depth {
-                    let space = &mut boxes[usize::from(bone)];
-                    for (k, &x) in rig.rest[v].iter().enumerate() {
-                        space[k] = space[k].min(x);
-                        space[k + 3] = space[k + 3].max(x);
-                    }
-                }
-            }
-            if own.is_empty() {
-                rig.weight[v * stride] = 1.0;
-            }
-            if weights.coded[v] {
-                rig.coded.push(v as u32);
-            }
-        }
-        rig.regions = boxes.into_iter().map(region).collect();
-        rig
-    }
-
-    /// Number of bones.
-    pub fn bones(&self) -> usize {
-        self.regions.len()
-    }
-
-    /// Whether bones move the same points in the same way, to the bit.
-    pub fn moves_as(&self, other: &Rig) -> bool {
-        let parts = |rig: &Rig| (rig.stride, rig.regions.clone());
-        parts(self) == parts(other)
-            && self.rest == other.rest
-            && self.index == other.index
-            && self.weight == other.weight
-    }
-
-    /// Bones as the clip codec knows them, the first `count`.
-    pub fn nodes(&self, count: usize) -> Vec<Node> {
-        let of = |region: &Region| Node {
-            parent: None,
-            rest: Transform::IDENTITY,
-            moves: true,
-            bounds: Some(region.bounds),
-        };
-        self.regions.iter().take(count).map(of).collect()
-    }
-
-    /// Where a point is, in units.
-    #[inline(always)]
-    pub fn place(&self, v: usize, matrices: &[Matrix]) -> [f32; 3] {
-        let [x, y, z] = self.rest[v];
-        let index = &self.index[v * self.stride..][..self.stride];
-        let last = matrices.len() - 1;
-        let of = |bone: u16| &matrices[usize::from(bone).min(last)];
-        let mut m = *of(index[0]);
-        if self.stride > 1 {
-            let weight = &self.weight[v * self.stride..][..self.stride];
-            m = m.map(|column| column.map(|a| a * weight[0]));
-            for (&bone, &w) in index[1..].iter().zip(&weight[1..]) {
-                for (to, from) in m.iter_mut().zip(of(bone)) {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        *to += from * w;
-                    }
-                }
-            }
-        }
-        let [a, b, c, d] = &m;
-        [0, 1, 2].map(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
-    }
-
-    /// Whole units of where all points are.
-    pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
-        for v in 0..self.rest.len() {
-            let at = self.place(v, matrices);
-            each(v, at.map(|x| x.round_ties_even() as i32));
-        }
-    }
-}
-
-fn region(bounds: [f32; 6]) -> Region {
-    if !(0..3).all(|k| bounds[k] <= bounds[k + 3]) {
-        return region([0.0; 6]);
-    }
-    let b = bounds.map(f64::from);
-    let half = [0, 1, 2].map(|k| (b[k + 3] - b[k]) * 0.5);
-    let most = half[0].max(half[1]).max(half[2]);
-    Region {
-        middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5),
-        half: half.map(|h| h.max(most / 16.0).max(1e-30)),
-        bounds,
-    }
-}
 
 /// A row-major 3 × 4 matrix in the world, in units of a grid.
 pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
@@ -505,11 +364,7 @@ impl Skin {
         residual: &[Vector<W>],
         out: &mut [Vector<W>],
     ) {
-        let zero = W::default();
-        self.rig.places(matrices, |v, at| {
-            let [x, y, z] = at.map(W::wrap);
-            out[v] = [x, y, z, zero];
-        });
+        self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
             let cell = &mut out[v as usize];
             for k in 0..3 {

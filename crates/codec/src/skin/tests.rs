@@ -110,6 +110,49 @@ fn labels_of_whole_pieces_cost_next_to_nothing() {
     assert!(bytes.len() < 60, "{} bytes", bytes.len());
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn kernels_give_what_the_reference_gives(
+        points in proptest::collection::vec((proptest::collection::vec(1u16..9000, 0..10), any::<u16>(), any::<bool>()), 25),
+        bones in 1u32..12,
+        numbers in proptest::collection::vec(-30_000f32..30_000.0, 12 * 13),
+        odd in any::<(prop::sample::Index, f32)>(),
+    ) {
+        let mut weights = Weights::new(9);
+        for (shares, first, coded) in &points {
+            match shares.len() {
+                0 => weights.push(&[], true),
+                _ => weights.push(&shared(shares, *first, bones, 9, 0), *coded),
+            }
+        }
+        let mut numbers = numbers;
+        let at = odd.0.index(numbers.len());
+        numbers[at] = odd.1;
+        let rest = (0..25).map(|i| [i as f32 * 0.1, 1.0 - i as f32, 0.25]).collect();
+        let rig = Rig::new(rest, &weights, bones);
+        let mut matrices: Vec<Matrix> = (numbers.chunks(12))
+            .map(|m| [0, 1, 2, 3].map(|c| [m[3 * c], m[3 * c + 1], m[3 * c + 2], 0.0]))
+            .collect();
+        matrices.truncate(bones as usize + 1);
+        let mut want = vec![[0i16; 4]; 25];
+        let mut wide = vec![[0i32; 4]; 25];
+        rig.places(&matrices, |v, at| {
+            want[v] = [at[0] as i16, at[1] as i16, at[2] as i16, 0];
+            wide[v] = [at[0], at[1], at[2], 0];
+        });
+        for isa in Isa::all() {
+            let mut got = vec![[7i16; 4]; 25];
+            rig.pose(isa, &matrices, &mut got);
+            prop_assert_eq!(&got, &want);
+            let mut got = vec![[7i32; 4]; 25];
+            rig.pose(isa, &matrices, &mut got);
+            prop_assert_eq!(&got, &wide);
+        }
+    }
+}
+
 #[test]
 fn bounds_of_counts() {
     let levels = hierarchy::build(3, &[0, 1, 2]);

@@ -9,7 +9,10 @@
 //!
 //! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
 
+use super::cell::Cell;
 use super::tables::LAYERS;
+use crate::isa::Isa;
+use crate::lanes::{self, Lanes, Task};
 
 /// Lattice of the residuals; the decoder does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,76 @@ impl Grid {
     #[inline(always)]
     pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
         [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
+    }
+
+    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers. `places` says which cell is a vertex'.
+    pub fn positions<W: Cell>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        [stride, components]: [usize; 2],
+        out: &mut [f32],
+    ) {
+        if (stride, components) == (3, 3) {
+            let (vertices, _) = out.as_chunks_mut::<3>();
+            let places = &places[..places.len().min(vertices.len())];
+            return self.each(cells, places, |v, at| vertices[v] = at);
+        }
+        let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
+        self.each(cells, places, |v, at| {
+            let own = out[v * stride..].iter_mut().zip(at);
+            own.take(components).for_each(|(to, x)| *to = x);
+        });
+    }
+
+    /// The same in planes, of at most `N` vertices.
+    pub fn planes<W: Cell, const N: usize>(
+        &self,
+        cells: &[[W; 4]],
+        places: &[u32],
+        out: &mut [[f32; N]],
+    ) {
+        let places = &places[..places.len().min(N)];
+        match out {
+            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v]] = at),
+            _ => self.each(cells, places, |v, at| {
+                out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
+            }),
+        }
+    }
+
+    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 3])) {
+        let task = Positions {
+            grid: self,
+            cells,
+            places,
+            to,
+        };
+        lanes::run(Isa::get(), task);
+    }
+}
+
+/// Vertices, one after the other, in the registers of an instruction set.
+struct Positions<'a, W, F> {
+    grid: &'a Grid,
+    cells: &'a [[W; 4]],
+    places: &'a [u32],
+    to: F,
+}
+
+impl<W: Cell, F: FnMut(usize, [f32; 3])> Task for Positions<'_, W, F> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let [x, y, z] = self.grid.centre;
+        let centre = [x, y, z, 0.0];
+        for (v, &place) in self.places.iter().enumerate() {
+            let cell = self.cells[place as usize];
+            let mut at = [0.0; 4];
+            for k in 0..4 {
+                at[k] = cell[k].get() as f32 * self.grid.unit + centre[k];
+            }
+            (self.to)(v, [at[0], at[1], at[2]]);
+        }
     }
 }
 
@@ -217,7 +290,6 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::Cell;
     use super::*;
     use proptest::prelude::*;
 
