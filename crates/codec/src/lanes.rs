@@ -559,7 +559,8 @@ mod tests {
                 .extend(rows.as_flattened().iter().map(|x| bits(*x)));
             for v in [[a, b, a * b], [b * L::splat(1e4), -b, b - b]] {
                 let whole = L::whole_vectors(v);
-                self.out.extend(whole.as_flattened().iter().map(|x| *x as u32));
+                self.out
+                    .extend(whole.as_flattened().iter().map(|x| *x as u32));
             }
             let words = a.abs().min(L::splat(65535.0)).round().words();
             self.out.extend(words.map(u32::from));

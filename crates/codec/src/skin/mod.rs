@@ -25,6 +25,7 @@
 //! than that. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
 //! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
 
+pub mod packed;
 mod rig;
 pub mod weights;
 
