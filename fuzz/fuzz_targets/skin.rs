@@ -39,7 +39,14 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];
-    let transforms = vec![Transform::IDENTITY; rigid as usize];
+    let mut transforms = vec![Transform::IDENTITY; rigid as usize];
+    if let Some(packed) = &skin.packed {
+        let mut frames = rest;
+        while packed
+            .read(&mut frames, &mut [0; 20], &mut transforms)
+            .is_ok()
+        {}
+    }
     skin.matrices(&skin.grid, &transforms, Handles::None, &mut matrices);
     let mut out = vec![[0i32; 4]; POINTS as usize];
     skin.compose(&matrices, &[], &mut out);

@@ -557,7 +557,7 @@ mod tests {
             }
             self.out
                 .extend(rows.as_flattened().iter().map(|x| bits(*x)));
-            for v in [[a, b, a * b], [b * L::splat(1e4), -b, b - b]] {
+            for v in [[a, b, a * b], [b * L::splat(1e4), -b, a - b]] {
                 let whole = L::whole_vectors(v);
                 self.out
                     .extend(whole.as_flattened().iter().map(|x| *x as u32));

@@ -244,10 +244,17 @@ pub struct Bones {
     pub affine: u32,
     /// Handles of those are i32.
     pub wide: bool,
-    /// Words that rigid bones keep of a frame.
+    /// Words that rigid bones keep of a frame; none where their transforms are packed.
     pub words: u32,
     /// Points that have a residual.
     pub coded: u32,
+}
+
+impl Bones {
+    /// Transforms of rigid bones are [`crate::skin::packed`].
+    pub fn packed(&self) -> bool {
+        self.rigid > 0 && self.words == 0
+    }
 }
 
 /// One vertex channel.

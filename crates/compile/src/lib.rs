@@ -29,7 +29,7 @@ mod write;
 pub use error::Error;
 pub use options::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, Preset, Tolerance,
+    MethodChoice, Options, Preset, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent, Tried};

@@ -140,6 +140,16 @@ pub struct LocalRule {
     pub adaptive: bool,
 }
 
+/// How transforms of rigid parts are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransformForm {
+    /// As a clip: the fewest bytes.
+    #[default]
+    Clip,
+    /// 12 bytes each, as a graphics card may read them (E08); what they leave is residual.
+    Packed,
+}
+
 /// Options of a compile. `Default` is what the command line does without flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -157,6 +167,8 @@ pub struct Options {
     pub channels: Channels,
     /// Method for all meshes.
     pub method: MethodChoice,
+    /// Transforms of rigid parts.
+    pub transforms: TransformForm,
     /// Block compression.
     pub block: Format,
     /// How moving points are kept.
@@ -235,6 +247,7 @@ impl Default for Options {
             colour_bits: 8,
             channels: Channels::default(),
             method: MethodChoice::Auto,
+            transforms: TransformForm::Clip,
             block: Format::Zstd,
             preset: Preset::Small,
             index_every: None,
@@ -277,6 +290,11 @@ impl Options {
         }
         let methods = self.meshes.iter().filter_map(|over| over.method);
         let bones = |m: MethodChoice| matches!(m, MethodChoice::Rigid | MethodChoice::Skinned);
+        if self.preset == Preset::Classic && self.transforms == TransformForm::Packed {
+            return Err(Error::misuse(
+                "--preset classic has no parts, so no packed transforms: leave --transforms away, or take --preset small",
+            ));
+        }
         if self.preset == Preset::Classic && methods.chain([self.method]).any(bones) {
             return Err(Error::misuse(
                 "--preset classic has no methods rigid and skinned: leave --method away, or take --preset small",
@@ -392,6 +410,9 @@ impl Options {
         channels.extend(self.channels.colours.then_some("colours"));
         line("channels", channels.join(","));
         line("method", method(self.method));
+        if self.transforms == TransformForm::Packed {
+            line("transforms", "packed".into());
+        }
         line("preset", self.preset.name().into());
         if self.preset == Preset::Classic {
             line("block", format!("{:?}", self.block).to_lowercase());

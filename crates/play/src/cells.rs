@@ -172,7 +172,25 @@ impl Unit<'_> {
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
         let places = self.bones.ok_or(Corrupt("bones where there are none"))?;
-        if skin.bones.rigid > 0 {
+        if let Some(packed) = &skin.packed {
+            let (mut unit, used) = take_sized(bytes)?;
+            for frame in out.iter_mut() {
+                // The one lies behind the other.
+                let (before, behind) = frame.split_at_mut(places.states.at);
+                let kept = part_mut(
+                    behind,
+                    Place {
+                        at: 0,
+                        ..places.states
+                    },
+                );
+                packed.read(&mut unit, kept, part_mut(before, places.transforms))?;
+            }
+            if !unit.is_empty() {
+                return Err(Corrupt("packed transforms: bytes left over"));
+            }
+            take(&mut bytes, used)?;
+        } else if skin.bones.rigid > 0 {
             let at = [places.transforms, places.states];
             let used = nodes::read(
                 &skin.nodes,

@@ -60,6 +60,12 @@ impl<'a> Frame<'a> {
         Some((self.words, place))
     }
 
+    /// What rigid bones of a mesh keep of the frame.
+    pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
+        let bones = self.layout.meshes[mesh].bones?;
+        Some(part(self.words, bones.states))
+    }
+
     /// What a fluid mesh has in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;

@@ -19,7 +19,7 @@ use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::record::{
     Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
-use meshreel_codec::skin::{HANDLES, Matrix};
+use meshreel_codec::skin::{HANDLES, Matrix, packed};
 use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 
@@ -82,7 +82,7 @@ pub(crate) struct MeshLayout {
 pub(crate) struct BonesLayout {
     /// Of rigid bones.
     pub transforms: Place,
-    /// What other frames predict these from.
+    /// What other frames predict these from, or what they are made of.
     pub states: Place,
     /// Cells of the handles of affine bones.
     pub handles: Place,
@@ -128,6 +128,14 @@ fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
 /// Bytes of a component of handles.
 pub(crate) fn handle_word(bones: &Bones) -> u8 {
     if bones.wide { 4 } else { 2 }
+}
+
+/// Words that rigid bones keep of a frame: what others are predicted from, or packed transforms as they are.
+pub(crate) fn state_words(bones: &Bones) -> usize {
+    match bones.packed() {
+        true => packed::frame_words(bones.rigid as usize),
+        false => bones.words as usize,
+    }
 }
 
 /// 64-bit words of the matrices of a frame.
@@ -231,7 +239,7 @@ impl MeshLayout {
             // After the cells, which are made of them.
             bones: bones.map(|(bones, word)| BonesLayout {
                 transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
-                states: shelf.place(size_of::<i32>(), bones.words as usize),
+                states: shelf.place(size_of::<u32>(), state_words(&bones)),
                 handles: shelf.place(
                     4 * usize::from(handle_word(&bones)),
                     HANDLES * bones.affine as usize,

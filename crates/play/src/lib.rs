@@ -76,6 +76,7 @@ mod nodes;
 mod normals;
 mod open;
 mod order;
+pub mod packed;
 mod player;
 mod regions;
 pub mod rules;

@@ -2,7 +2,7 @@
 //! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
 
 use crate::Error;
-use crate::layout::{Layout, cell_count, cell_parts};
+use crate::layout::{Layout, cell_count, cell_parts, state_words};
 use crate::order::Order;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
@@ -524,7 +524,7 @@ fn check_limits(
                 let bones = u64::from(b.rigid) + u64::from(b.affine);
                 add(bones, BONE_BYTES);
                 add(u64::from(b.rigid), slots * size_of::<Transform>() as u64);
-                add(u64::from(b.words), slots * 4);
+                add(state_words(&b) as u64, slots * 4);
                 add(u64::from(b.affine), slots * 4 * 16);
                 add(u64::from(b.coded), slots * 4 * word + CELL_BYTES);
             }

@@ -204,9 +204,12 @@ pub struct Content {
     #[arg(long, help_heading = "Content")]
     pub strip: bool,
 
-    /// How meshes are kept: auto, static, soft or fluid [default: auto]
+    /// How meshes are kept: auto, static, rigid, skinned, soft or fluid [default: auto]
     #[arg(long, value_name = "METHOD", help_heading = "Compression")]
     pub method: Option<Method>,
+    /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads them) [default: clip]
+    #[arg(long, value_name = "FORM", help_heading = "Compression")]
+    pub transforms: Option<Form>,
     /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the two) [default: auto]
     #[arg(long, value_name = "CODEC", help_heading = "Compression")]
     pub codec: Option<Codec>,
@@ -467,6 +470,9 @@ macro_rules! words {
 words!(
     /// How a mesh is kept.
     Method, "method": Auto = "auto", Static = "static", Rigid = "rigid", Skinned = "skinned", Soft = "soft", Fluid = "fluid"; later:);
+words!(
+    /// How transforms of rigid parts are kept.
+    Form, "form of transforms": Clip = "clip", Packed = "packed"; later:);
 words!(
     /// Spacing of a curve's knots.
     Spacing, "spacing of knots": Uniform = "uniform", Chordal = "chordal", Centripetal = "centripetal"; later:);

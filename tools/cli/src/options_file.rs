@@ -273,6 +273,7 @@ impl Content {
             tolerance,
             shell: self.shell.or(lower.shell),
             codec: self.codec.or(lower.codec),
+            transforms: self.transforms.or(lower.transforms),
             normal_tolerance: self.normal_tolerance.or(lower.normal_tolerance),
             uv_tolerance: self.uv_tolerance.or(lower.uv_tolerance),
             scalar_tolerance: self.scalar_tolerance.or(lower.scalar_tolerance),

@@ -382,3 +382,101 @@ fn no_static_part_breaks_the_decoder() {
         assert!(!read(&bytes[..bytes.len() / 2]));
     }
 }
+
+/// Cubes that move for ten frames each, one after the other, and one that shrinks to nothing.
+fn arriving(count: usize) -> Scene {
+    let mut pieces = Pieces::default();
+    for n in 0..count {
+        let s = n as f64;
+        let middle = DVec3::new((n % 9) as f64, (n / 9) as f64, 0.0) * 1.5;
+        let points: Vec<DVec3> = (0..8)
+            .map(|i| {
+                let corner = [1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.5 });
+                middle + DVec3::from_array(corner)
+            })
+            .collect();
+        let faces = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        pieces.add(&points, &faces, |f, p| {
+            let t = (f as f64 - 3.0 - (n % 20) as f64).clamp(0.0, 10.0) / 10.0;
+            let turn =
+                DQuat::from_axis_angle(DVec3::new(0.6, 0.8 * s.cos(), 0.8 * s.sin()), 2.0 * t);
+            let size = if n == 7 { 1.0 - t } else { 1.0 };
+            middle + turn * (p - middle) * size + DVec3::new(0.2, 0.4, -1.0) * t
+        });
+    }
+    pieces.scene()
+}
+
+#[test]
+fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
+    use meshreel::packed::{GROUP_PARTS, PackedRig, PackedSequence};
+    let scene = arriving(150);
+    let options = Options {
+        transforms: meshreel_compile::TransformForm::Packed,
+        tolerance: Tolerance::Relative(1e-3),
+        ..options(MethodChoice::Rigid)
+    };
+    let (reel, report) = compiled(&scene, &options);
+    let tolerance = report.meshes[0].tolerance;
+    holds(&scene, &reel);
+    let stream = &reel.description().meshes[0].streams[0];
+    assert!(
+        stream.bones.packed() && stream.bones.rigid == 150,
+        "{:?}",
+        stream.bones
+    );
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    decoder.decode(0).unwrap();
+    let rig = PackedRig::new(&decoder.mesh(0)).unwrap();
+    assert_eq!(rig.inexact, 0);
+    assert!(rig.groups.len() >= 3 && rig.groups.iter().all(|g| g.parts as usize <= GROUP_PARTS));
+    let drawn: u32 = rig.groups.iter().map(|g| g.indices).sum();
+    assert_eq!(drawn, reel.description().meshes[0].indices);
+    let sequence = PackedSequence::read(&mut decoder, 0).unwrap();
+    let (mut edges, mut places) = (Vec::new(), vec![[0.0; 3]; rig.vertices.len()]);
+    let mut positions = vec![0.0; 3 * reel.description().meshes[0].vertices as usize];
+    for frame in 0..FRAMES {
+        let packed = sequence.frame(frame).unwrap();
+        edges.push([packed.left, packed.right]);
+        rig.pose(&packed, &mut places);
+        decoder.decode(frame).unwrap();
+        decoder.mesh(0).positions_into(&mut positions).unwrap();
+        for (place, &source) in places.iter().zip(&rig.sources) {
+            let decoded = &positions[3 * source as usize..][..3];
+            let off = (0..3)
+                .map(|k| (place[k] - decoded[k]).powi(2))
+                .sum::<f32>()
+                .sqrt();
+            // Cells of the decoded frame are an eighth of the tolerance.
+            assert!(f64::from(off) < 0.125 * tolerance, "frame {frame}: {off}");
+        }
+    }
+    // Parts are there while they move, and the edges only go up.
+    assert_eq!(edges[..3], [[0, 0]; 3]);
+    assert_eq!(edges[FRAMES - 1], [150, 150]);
+    assert!(
+        edges
+            .windows(2)
+            .all(|e| e[0][0] <= e[1][0] && e[0][1] <= e[1][1]),
+        "{edges:?}"
+    );
+    let most = edges.iter().map(|e| e[1] - e[0]).max();
+    assert!(most < Some(100), "{edges:?}");
+    assert!(sequence.transforms.len() < 150 * FRAMES / 3);
+    // What shrank is null at its end (E06).
+    let gone = rig.ends.iter().filter(|end| end[2] >> 16 == 0).count();
+    assert_eq!(gone, 1);
+    // The usual form has nothing of that, and says so.
+    let (usual, _) = compiled(&arriving(9), &self::options(MethodChoice::Rigid));
+    let mut decoder = FrameDecoder::new(&usual).unwrap();
+    decoder.decode(0).unwrap();
+    let error = PackedRig::new(&decoder.mesh(0)).unwrap_err();
+    assert!(error.to_string().contains("--transforms packed"));
+}

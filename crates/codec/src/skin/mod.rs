@@ -13,7 +13,7 @@
 //! | 1 | `depth` | weights of a point have the sum 2^depth |
 //! | varint + … | `rest` | positions at rest of all points: the static part of cells of one frame |
 //! | varint + … | `weights` | bones of each point |
-//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none |
+//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none; where `words` is 0, of packed transforms |
 //! | varint + … | `handles` | only with affine bones: static part of cells of four points per bone |
 //! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
 //! | rest | `residual` | else: static part of cells of the points that have one, with what bones say of frame 0 subtracted |
@@ -44,6 +44,7 @@ use crate::soft::lattice::Grid;
 use crate::soft::range;
 use crate::soft::tables::LAYERS;
 use crate::transform::Transform;
+use packed::Packed;
 pub use rig::{Region, Rig};
 
 /// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth numbers are 0.
@@ -183,8 +184,10 @@ pub struct Skin {
     pub grid: Grid,
     /// Points.
     pub rig: Rig,
-    /// Rigid bones.
+    /// Rigid bones, unless they are packed.
     pub nodes: Nodes,
+    /// The other form of their transforms.
+    pub packed: Option<Packed>,
     /// Four points per affine bone.
     pub handles: Option<Static>,
     /// Points that have a residual.
@@ -231,10 +234,13 @@ impl Skin {
         if rig.coded.len() != bones.coded as usize {
             return Err(Corrupt("skin: another number of residuals"));
         }
-        let nodes = match bones.rigid {
-            0 => Nodes::default(),
-            rigid => Nodes::new(&rig.nodes(rigid as usize), &sized(&mut c)?)?,
-        };
+        let (mut nodes, mut packed) = (Nodes::default(), None);
+        let rigid = bones.rigid as usize;
+        if bones.packed() {
+            packed = Some(Packed::decode(&sized(&mut c)?, &rig.regions[..rigid])?);
+        } else if rigid > 0 {
+            nodes = Nodes::new(&rig.nodes(rigid), &sized(&mut c)?)?;
+        }
         if nodes.words != bones.words as usize {
             return Err(Corrupt("skin: another number of words"));
         }
@@ -257,6 +263,7 @@ impl Skin {
             },
             rig,
             nodes,
+            packed,
             handles,
             residual: None,
             first: First::Narrow(Vec::new()),

@@ -43,6 +43,11 @@ const STEPS: f64 = 65535.0;
 const HEAD: usize = 28;
 const SIZE: usize = 12;
 
+/// Words of 32 bits of a frame of so many bones, at most.
+pub fn frame_words(bones: usize) -> usize {
+    (HEAD + SIZE * bones) / 4
+}
+
 /// A box in which places are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
@@ -213,9 +218,20 @@ impl Packed {
         Ok((head, words))
     }
 
-    /// Reads the next frame; `out` has room for all bones.
-    pub fn read(&self, bytes: &mut &[u8], out: &mut [Transform]) -> Result<(), Corrupt> {
+    /// Reads the next frame; `out` has room for all bones. `kept` gets its bytes as they are, [`frame_words`] of them; zeros behind.
+    pub fn read(
+        &self,
+        bytes: &mut &[u8],
+        kept: &mut [u32],
+        out: &mut [Transform],
+    ) -> Result<(), Corrupt> {
+        let before = *bytes;
         let (head, words) = self.frame(bytes)?;
+        let (own, _) = before[..before.len() - bytes.len()].as_chunks::<4>();
+        kept.fill(0);
+        for (kept, word) in kept.iter_mut().zip(own) {
+            *kept = u32::from_le_bytes(*word);
+        }
         let (left, right) = (usize::from(head.left), usize::from(head.right));
         for (b, out) in out.iter_mut().enumerate() {
             if b < left {
@@ -293,8 +309,8 @@ fn rotation_word(q: [f64; 4]) -> u32 {
         })
 }
 
-/// Rotation of a word, of unit length.
-fn rotation(word: u32) -> [f64; 4] {
+/// Rotation of a word, of unit length: x, y, z, w.
+pub fn rotation(word: u32) -> [f64; 4] {
     let largest = (word >> 30) as usize;
     let mut out = [0.0; 4];
     let mut square = 0.0;
@@ -323,6 +339,7 @@ fn put_words(words: &[Words], out: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // One bone.
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -372,7 +389,7 @@ mod tests {
         let mut bytes = Vec::new();
         packed.encode_frame(1, &frames[1], &[1..2], &mut bytes);
         let mut out = [Transform::IDENTITY];
-        packed.read(&mut &bytes[..], &mut out).unwrap();
+        packed.read(&mut &bytes[..], &mut [], &mut out).unwrap();
         assert_eq!(out[0].scale, [0.0; 3]);
         assert!((out[0].translation[0] - 5.0).abs() < 1e-5);
     }
@@ -405,7 +422,7 @@ mod tests {
                 "frame {f}"
             );
             let mut out = vec![at(77.0); 4];
-            packed.read(&mut &bytes[..], &mut out).unwrap();
+            packed.read(&mut &bytes[..], &mut [], &mut out).unwrap();
             for (out, want) in out.iter().zip(&frames[f as usize]) {
                 assert!(
                     (out.translation[0] - want.translation[0]).abs() < 1e-4,
@@ -448,7 +465,7 @@ mod tests {
             let packed = Packed { ends: vec![[0; 3]; count], middles: vec![[0.0; 3]; count], scale: 1.0, ..Packed::default() };
             let mut out = vec![Transform::IDENTITY; count];
             let mut rest = &bytes[..];
-            while packed.read(&mut rest, &mut out).is_ok() {}
+            while packed.read(&mut rest, &mut [], &mut out).is_ok() {}
         }
     }
 }

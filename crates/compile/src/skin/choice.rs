@@ -1,11 +1,12 @@
 //! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins (E01, E07).
 
 use super::given::{self, Given};
+use super::rigid::STILL;
 use super::{Made, Model, coder};
 use crate::cells::{self, Coder, Frames};
 use crate::encode::MeshPlan;
 use crate::extract::{self, NONE, Trajectories};
-use crate::{Error, MethodChoice, Options};
+use crate::{Error, MethodChoice, Options, TransformForm};
 use meshreel_codec::record::Method;
 use meshreel_codec::soft::encode::Source;
 use meshreel_codec::soft::schedule::Schedule;
@@ -166,7 +167,12 @@ pub fn choose<'a>(
         left = without as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
             let from = if groups.is_some() { RIG } else { MOTION };
-            add_model("rigid", from, &Model::of_parts(&all, &parts), since)?;
+            let model = Model::of_parts(&all, &parts);
+            let model = match options.transforms {
+                TransformForm::Clip => model,
+                TransformForm::Packed => model.by_time(extent.radius * STILL),
+            };
+            add_model("rigid", from, &model, since)?;
         }
     }
     if wants(MethodChoice::Skinned) && !rig && (left > LEFT || asked == MethodChoice::Skinned) {

@@ -18,7 +18,7 @@ pub use model::Model;
 
 use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};
 use crate::extract::Trajectories;
-use crate::{Error, Options, Preset};
+use crate::{Error, Options, Preset, TransformForm};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::Bones;
 use meshreel_codec::skin::{self, Handles, Matrix, Parts, Rig, Skin, weights};
@@ -302,6 +302,12 @@ impl<'a> Posed<'a> {
         let rig = Rig::new(rest, &weights, count);
         let rigid = match model.rigid.len() {
             0 => None,
+            _ if options.transforms == TransformForm::Packed => {
+                let still = radius * rigid::STILL;
+                Some(Rigid::packed(
+                    model, &rig, &hierarchy, all, schedule, still,
+                )?)
+            }
             _ => {
                 let room = radius * (1.0 - UNIT);
                 Some(Rigid::new(model, &rig, &hierarchy, all, schedule, room)?)
@@ -332,6 +338,7 @@ impl<'a> Posed<'a> {
             },
             rig,
             nodes: rigid.as_ref().map(|r| r.nodes.clone()).unwrap_or_default(),
+            packed: rigid.as_ref().and_then(|r| r.packed.clone()),
             handles: affine.as_ref().map(|a| a.coded.clone()),
             residual: None,
             first: First::Narrow(Vec::new()),

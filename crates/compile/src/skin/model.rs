@@ -4,6 +4,7 @@ use crate::extract::{NONE, Parts, Similarity, Trajectories, skin};
 use glam::{DAffine3, DVec3};
 use meshreel_codec::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
 use meshreel_codec::soft::hierarchy::Hierarchy;
+use std::ops::Range;
 
 /// Bones, and how points hang on them. Rigid bones come first.
 pub struct Model {
@@ -51,6 +52,62 @@ impl Model {
             rigid: Vec::new(),
             affine: skin.transforms.clone(),
         }
+    }
+
+    /// The frames in which each rigid bone moves its points by more than `still`: from the first in which they are not at rest to the one in which they
+    /// have arrived where they stay, and that is the last of them.
+    pub fn live(&self, still: f64) -> Vec<Range<u32>> {
+        let mut boxes = vec![[DVec3::INFINITY, DVec3::NEG_INFINITY]; self.rigid.len()];
+        for (own, rest) in self.influences.iter().zip(&self.rest) {
+            let at = DVec3::from_array(rest.map(f64::from));
+            for (bone, _) in own {
+                if let Some([low, high]) = boxes.get_mut(*bone as usize) {
+                    (*low, *high) = (low.min(at), high.max(at));
+                }
+            }
+        }
+        let of = |(frames, [low, high]): (&Vec<Similarity>, &[DVec3; 2])| {
+            let apart = |a: &Similarity, b: &Similarity| {
+                let ((turn, shift), (other, to)) = (a.matrix(), b.matrix());
+                (0..8).any(|corner| {
+                    let pick = |k: usize| {
+                        if corner >> k & 1 == 0 {
+                            low[k]
+                        } else {
+                            high[k]
+                        }
+                    };
+                    let p = DVec3::new(pick(0), pick(1), pick(2));
+                    ((turn * p + shift) - (other * p + to)).length() > still
+                })
+            };
+            let count = frames.len();
+            let first = (0..count).find(|&f| apart(&frames[f], &frames[0]));
+            let last = (0..count).rfind(|&f| apart(&frames[f], &frames[count - 1]));
+            let first = first.unwrap_or(count);
+            let end = last.map_or(0, |f| (f + 2).min(count));
+            first as u32..end.max(first) as u32
+        };
+        self.rigid.iter().zip(&boxes).map(of).collect()
+    }
+
+    /// Numbers rigid bones by when they begin to move, then by when they stop (E17).
+    pub fn by_time(mut self, still: f64) -> Model {
+        let live = self.live(still);
+        let mut order: Vec<usize> = (0..self.rigid.len()).collect();
+        order.sort_by_key(|&b| (live[b].start, live[b].end, b));
+        let mut number = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = new as u32;
+        }
+        for (bone, _) in self.influences.iter_mut().flatten() {
+            if let Some(&new) = number.get(*bone as usize) {
+                *bone = new;
+            }
+        }
+        let mut rigid: Vec<_> = self.rigid.drain(..).map(Some).collect();
+        self.rigid = order.iter().filter_map(|&old| rigid[old].take()).collect();
+        self
     }
 
     /// Number of bones.

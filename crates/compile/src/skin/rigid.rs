@@ -2,13 +2,14 @@
 
 use super::model::Model;
 use crate::Error;
-use crate::extract::{Model as Freedom, Sums, Trajectories};
+use crate::extract::{Model as Freedom, Similarity, Sums, Trajectories};
 use crate::mesh::trs::Trs;
 use crate::nodes::geometry::{IDENTITY, Matrix, apply, outermost};
 use crate::nodes::search::{Found, Goal, Point, Room, search};
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, COMPONENTS, Choice, Nodes, Setup};
 use meshreel_codec::skin::Rig;
+use meshreel_codec::skin::packed::Packed;
 use meshreel_codec::soft::hierarchy::Hierarchy;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
@@ -18,13 +19,15 @@ use std::collections::BTreeMap;
 /// Step of a translation, as a part of what points may be off.
 const STEP: f64 = 0.9;
 /// What moves by less than this part of it stands still.
-const STILL: f64 = 0.01;
+pub const STILL: f64 = 0.01;
 /// Points of a bone that are looked at one by one; of more, those that lie outside.
 const POINTS: usize = 96;
 
 /// Coded rigid bones.
 pub struct Rigid {
     pub nodes: Nodes,
+    /// In place of `nodes`.
+    pub packed: Option<Packed>,
     pub setup: Vec<u8>,
     /// By frame.
     pub transforms: Vec<Vec<Transform>>,
@@ -55,14 +58,7 @@ impl Rigid {
         room: f64,
     ) -> Result<Rigid, Error> {
         let count = model.rigid.len();
-        let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
-        for (cell, &point) in hierarchy.order.iter().enumerate() {
-            if let [(bone, _)] = model.influences[point as usize][..]
-                && let Some(list) = members.get_mut(bone as usize)
-            {
-                list.push(cell);
-            }
-        }
+        let members = members(model, hierarchy);
         let base = (room * STEP) as f32;
         let setups: Vec<Setup> = (0..count)
             .map(|b| Setup {
@@ -128,15 +124,91 @@ impl Rigid {
             .collect::<Result<_, Error>>()?;
         Ok(Rigid {
             nodes,
+            packed: None,
             setup,
             transforms,
             units: coded.into_iter().collect(),
         })
     }
 
+    /// The same in 12 bytes each (E08), which does not care what it leaves: points that are off have a residual.
+    pub fn packed(
+        model: &Model,
+        rig: &Rig,
+        hierarchy: &Hierarchy,
+        all: &Trajectories,
+        schedule: Schedule,
+        still: f64,
+    ) -> Result<Rigid, Error> {
+        let count = model.rigid.len();
+        let members = members(model, hierarchy);
+        let fit = |frame: usize, b: usize| {
+            let mut sums = Sums::default();
+            for &cell in &members[b] {
+                let goal = all.at(frame, hierarchy.order[cell]);
+                sums.add(DVec3::from_array(rig.rest[cell].map(f64::from)), goal);
+            }
+            let known = &model.rigid[b][frame];
+            match (frame, members[b].len()) {
+                (0, _) => Transform::IDENTITY,
+                // Too few to say how they turn.
+                (_, 0..3) => transform(known),
+                _ => transform(&sums.fit(Freedom::Scaled, known.rotation)),
+            }
+        };
+        let frames: Vec<Vec<Transform>> = (0..schedule.frames() as usize)
+            .into_par_iter()
+            .map(|frame| (0..count).map(|b| fit(frame, b)).collect())
+            .collect();
+        let live = model.live(still);
+        let packed = Packed::new(&frames, &live[..count], &rig.regions[..count]);
+        let mut setup = Vec::new();
+        packed.encode(&mut setup);
+        let (mut units, mut transforms) = (BTreeMap::new(), frames.clone());
+        for unit in schedule.in_file() {
+            let mut bytes = Vec::new();
+            for &frame in schedule.frames_of(unit).iter() {
+                let at = bytes.len();
+                let own = &mut transforms[frame as usize];
+                packed.encode_frame(frame, own, &live, &mut bytes);
+                let read = packed.read(&mut &bytes[at..], &mut [], own);
+                read.map_err(|c| broken(c.0))?;
+            }
+            units.insert(schedule.number(unit), bytes);
+        }
+        Ok(Rigid {
+            nodes: Nodes::default(),
+            packed: Some(packed),
+            setup,
+            transforms,
+            units,
+        })
+    }
+
     /// Bytes of a unit.
     pub fn unit(&self, number: u32) -> &[u8] {
         self.units.get(&number).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Cells of each rigid bone.
+fn members(model: &Model, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
+    let mut out: Vec<Vec<usize>> = vec![Vec::new(); model.rigid.len()];
+    for (cell, &point) in hierarchy.order.iter().enumerate() {
+        if let [(bone, _)] = model.influences[point as usize][..]
+            && let Some(list) = out.get_mut(bone as usize)
+        {
+            list.push(cell);
+        }
+    }
+    out
+}
+
+fn transform(fitted: &Similarity) -> Transform {
+    Transform {
+        rotation: fitted.rotation.to_array().map(|v| v as f32),
+        translation: fitted.translation.to_array().map(|v| v as f32),
+        scale: [fitted.scale as f32; 3],
     }
 }
 
@@ -253,11 +325,7 @@ impl Bone<'_> {
             translation: fitted.translation,
             scale: DVec3::splat(fitted.scale),
         };
-        let exact = Transform {
-            rotation: fitted.rotation.to_array().map(|v| v as f32),
-            translation: fitted.translation.to_array().map(|v| v as f32),
-            scale: [fitted.scale as f32; 3],
-        };
+        let exact = transform(&fitted);
         let points: Vec<Point> = (chosen.iter())
             .map(|&i| Point {
                 at: rest[i],

@@ -13,7 +13,7 @@ use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MeshReport, MethodChoice, Options, Preset, Report, Tolerance, Tried,
+    MeshReport, MethodChoice, Options, Preset, Report, Tolerance, TransformForm, Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -482,6 +482,9 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     }
     if let Some(method) = content.method {
         options.method = method_of(method);
+    }
+    if let Some(cli::Form::Packed) = content.transforms {
+        options.transforms = TransformForm::Packed;
     }
     options.preset = match (content.preset, content.block) {
         (Some(cli::Preset::Classic), _) | (None, Some(_)) => Preset::Classic,
