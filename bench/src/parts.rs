@@ -121,6 +121,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     let request = Request {
         tolerance,
         groups: &[],
+        pieces_only: false,
         triangles: if arguments.motion_only {
             &[]
         } else {

@@ -275,6 +275,7 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
             .collect(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }

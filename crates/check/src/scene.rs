@@ -5,7 +5,9 @@
 
 mod clip;
 pub(crate) mod frames;
+mod parts;
 mod polygons;
+mod skin;
 mod tree;
 
 use frames::{Frames, Values};
@@ -13,16 +15,37 @@ use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
 use meshreel::{Reel, Transform as Trs};
 use meshreel_scene::{
-    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, SAME_TIME, Scene,
-    Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
+    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, SAME_TIME,
+    Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
 };
 use polygons::Polygons;
+pub use skin::{SkinError, skin_errors};
 use std::sync::Arc;
 use tree::{Carried, Object};
 
-/// The scene that a file decodes to. Reads the static data and the source maps; frames when they are asked for.
+/// How meshes that bones move come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum As {
+    /// As points, frame by frame: what is decoded.
+    Points,
+    /// With their bones as a skin where these alone keep the promise, else as points.
+    #[default]
+    Auto,
+    /// With their bones as a skin, whatever that leaves out.
+    Skins,
+    /// Rigid parts as still meshes below nodes that move; what is of no part as points.
+    Parts,
+}
+
+/// The scene that a file decodes to, in points. Reads the static data and the source maps; frames when they are asked for.
 pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
+    Ok(to_scene_as(reel, As::Points)?.0)
+}
+
+/// The same, with bones as said, and what could not be done so. Skins have joints of their own.
+pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error> {
     let shared = Shared {
+        bones,
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel)),
         still: Arc::new(TimeSampling::Uniform {
@@ -41,7 +64,7 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
         .collect();
     let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
     let shown = nodes.iter().filter_map(|n| n.mesh);
-    Ok(Scene {
+    let mut scene = Scene {
         counts: Counts {
             xforms: count(NodeKind::Xform),
             meshes: count(NodeKind::PolyMesh),
@@ -62,7 +85,14 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
         meshes,
         skeletons,
         clips,
-    })
+    };
+    let mut remarks = Vec::new();
+    if bones == As::Parts {
+        let orders = (0..scene.meshes.len()).map(|m| shared.order(m));
+        let orders: Vec<_> = orders.collect::<Result<_, _>>()?;
+        remarks = parts::take_apart(&shared, &mut scene, &orders)?;
+    }
+    Ok((scene, remarks))
 }
 
 /// Times of the frames: uniform where they are.
@@ -91,6 +121,7 @@ fn sampling(reel: &Reel) -> TimeSampling {
 
 /// What all channels share.
 struct Shared {
+    bones: As,
     frames: Arc<Frames>,
     times: Arc<TimeSampling>,
     still: Arc<TimeSampling>,
@@ -175,6 +206,17 @@ impl Shared {
         }
     }
 
+    /// Vertex of each point of a mesh with fixed topology, where the file has its source map.
+    fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
+        let reel = self.frames.reel();
+        let record = &reel.description().meshes[mesh];
+        if record.method == Method::Fluid {
+            return Ok(None);
+        }
+        let map = reel.source_map(mesh).map_err(frames::error)?;
+        Ok(map.map(|map| Arc::new(polygons::point_vertices(record, &map))))
+    }
+
     fn fixed_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
@@ -190,9 +232,7 @@ impl Shared {
             None => polygons::triangles(&indices, &ranges),
         };
         // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
-        let order = map
-            .as_ref()
-            .map(|map| Arc::new(polygons::point_vertices(record, map)));
+        let order = self.order(mesh)?;
         let point = |vertex: u32| {
             map.as_ref()
                 .map_or(vertex, |m| m.vertex_point[vertex as usize])
@@ -201,6 +241,7 @@ impl Shared {
         let split = order.as_ref().is_some_and(|o| !alone(o));
         let corners: Vec<i32> = polygons.vertices.iter().map(|&v| point(v) as i32).collect();
         let face_sets = face_sets(record, &polygons);
+        let skin = skin::skin(self, mesh, order.as_deref().map(Vec::as_slice));
         let corner_vertices = split.then(|| Channel::constant(polygons.vertices.clone()));
         let attributes = Attributes {
             shared: self,
@@ -228,7 +269,8 @@ impl Shared {
             face_sets,
             other_attributes: Vec::new(),
             is_subd: false,
-            skin: None,
+            integers: Vec::new(),
+            skin,
         })
     }
 
@@ -268,6 +310,7 @@ impl Shared {
                 .collect(),
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }

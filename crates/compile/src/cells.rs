@@ -3,6 +3,7 @@
 use crate::encode::{MeshPlan, NOTHING};
 use crate::evaluate::{Scratch, Want};
 use crate::prepare::{Fixed, Source};
+use crate::report::Measures;
 use crate::streams::VertexValues;
 use crate::{Error, Options};
 use meshreel_codec::record::{Semantic, StreamRecord};
@@ -88,6 +89,11 @@ impl<'a> Frames<'a> {
         &self.plan.source
     }
 
+    /// Points of the source.
+    pub fn count_of_source(&self) -> usize {
+        self.plan.prepared.points
+    }
+
     /// The source's point of each point.
     pub fn source_points(&self) -> impl Iterator<Item = u32> + '_ {
         let vertex_point = &self.fixed.vertex_point;
@@ -163,6 +169,10 @@ pub trait Coder: Send + Sync {
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
+    /// What was seen of bones, once all is coded.
+    fn measures(&self) -> Measures {
+        Measures::default()
+    }
 }
 
 /// Makes the frames of a stream's parts ready: positions and uvs are one, colours two.

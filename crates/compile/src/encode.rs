@@ -6,7 +6,7 @@ use crate::fluid;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::streams::{self, Levels, Typed, VertexValues};
-use crate::{Error, MethodChoice, Options, with_levels};
+use crate::{Error, MethodChoice, Options, PartsChoice, with_levels};
 use meshreel_codec::{
     ball::{self, Target},
     index, octahedral,
@@ -28,6 +28,8 @@ pub struct MeshPlan<'a> {
     pub prepared: Prepared,
     /// What was asked for.
     pub asked: MethodChoice,
+    /// What tells its parts.
+    pub parts: PartsChoice,
     /// How it is kept; the coder of a layered file may find better.
     pub method: Method,
     /// Its streams.
@@ -786,6 +788,7 @@ mod tests {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }

@@ -174,6 +174,7 @@ mod tests {
             }],
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }

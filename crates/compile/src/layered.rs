@@ -5,6 +5,7 @@ use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
+use crate::report::Measures;
 use crate::skin::{self, Chosen, Tried};
 use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
@@ -162,6 +163,12 @@ impl<'a> MeshCoder<'a> {
             self.cells[0] = vec![made.coder];
         }
         Ok(())
+    }
+
+    /// What was seen of bones, once all is coded.
+    pub fn measures(&self) -> Measures {
+        let positions = self.cells.first().and_then(|parts| parts.first());
+        positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
     /// Parts that move as they are, and bones that blend.

@@ -29,7 +29,10 @@ mod write;
 pub use error::Error;
 pub use options::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, Preset, Tolerance, TransformForm,
+    MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm,
 };
 pub use plan::compile;
-pub use report::{ClipReport, MeshReport, Phase, Progress, Report, Silent, Tried};
+pub use report::{
+    ClipReport, Heaviest, Measures, MeshReport, Phase, Progress, Report, Rest, Silent, Spikes,
+    Tried,
+};

@@ -28,6 +28,20 @@ pub enum MethodChoice {
     Fluid,
 }
 
+/// What says which points of a mesh move as one part. A hint in any case: what does not move as it says is looked at again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PartsChoice {
+    /// Whole numbers on faces or points that agree with the motion, or else named sets of faces that do; then as [`PartsChoice::Analyse`].
+    #[default]
+    Auto,
+    /// The whole numbers of this name.
+    Attribute(String),
+    /// Connected pieces, and nothing else.
+    Connected,
+    /// Connected pieces where they move as one, then motion alone.
+    Analyse,
+}
+
 /// Overrides for the meshes whose path matches `glob`; later ones win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshOverride {
@@ -37,6 +51,8 @@ pub struct MeshOverride {
     pub tolerance: Option<Tolerance>,
     /// Method instead of the general one.
     pub method: Option<MethodChoice>,
+    /// What tells parts, instead of the general choice.
+    pub parts: Option<PartsChoice>,
 }
 
 /// How clips are kept, and what is promised of them beside the tolerance.
@@ -169,6 +185,8 @@ pub struct Options {
     pub method: MethodChoice,
     /// Transforms of rigid parts.
     pub transforms: TransformForm,
+    /// What tells parts of a mesh.
+    pub parts: PartsChoice,
     /// Block compression.
     pub block: Format,
     /// How moving points are kept.
@@ -248,6 +266,7 @@ impl Default for Options {
             channels: Channels::default(),
             method: MethodChoice::Auto,
             transforms: TransformForm::Clip,
+            parts: PartsChoice::Auto,
             block: Format::Zstd,
             preset: Preset::Small,
             index_every: None,
@@ -299,6 +318,31 @@ impl Options {
             return Err(Error::misuse(
                 "--preset classic has no methods rigid and skinned: leave --method away, or take --preset small",
             ));
+        }
+        let told = |parts: Option<&PartsChoice>| parts.is_some_and(|p| *p != PartsChoice::Auto);
+        let sections = self.meshes.iter();
+        let pairs = (sections.map(|over| (over.parts.as_ref(), over.method)))
+            .chain([(Some(&self.parts), Some(self.method))]);
+        for (parts, method) in pairs.filter(|(parts, _)| told(*parts)) {
+            if self.preset == Preset::Classic {
+                return Err(Error::misuse(
+                    "--preset classic has no parts: leave --parts away, or take --preset small",
+                ));
+            }
+            if let Some(method) = method.filter(|m| !matches!(m, MethodChoice::Auto) && !bones(*m))
+            {
+                let name = format!("{method:?}").to_lowercase();
+                return Err(Error::misuse(format!(
+                    "--parts says what is rigid, --method {name} has no parts: leave one of them away"
+                )));
+            }
+            if let Some(PartsChoice::Attribute(name)) = parts
+                && (name.is_empty() || name.contains(char::is_control))
+            {
+                return Err(Error::misuse(format!(
+                    "--parts attribute:{name:?} is no name"
+                )));
+            }
         }
         // The options are stored one per line.
         let joints = self.clips.joints.iter().map(|over| &over.glob);
@@ -644,7 +688,10 @@ mod tests {
             change(&mut options);
             options.check().unwrap();
         }
-        let bad: [Change; 16] = [
+        let bad: [Change; 19] = [
+            |o| (o.parts, o.method) = (PartsChoice::Analyse, MethodChoice::Soft),
+            |o| (o.parts, o.preset) = (PartsChoice::Connected, Preset::Classic),
+            |o| o.parts = PartsChoice::Attribute(String::new()),
             |o| o.include = vec!["/a\neffort = 9".into()],
             |o| o.tolerance = Tolerance::Absolute(0.0),
             |o| o.tolerance = Tolerance::Relative(-1.0),
@@ -665,6 +712,7 @@ mod tests {
                     glob: "*".into(),
                     tolerance: Some(Tolerance::Absolute(0.0)),
                     method: None,
+                    parts: None,
                 }]
             },
         ];
@@ -688,6 +736,7 @@ mod tests {
                 glob: "/a b".into(),
                 tolerance: Some(Tolerance::Relative(0.5)),
                 method: Some(MethodChoice::Fluid),
+                parts: None,
             }],
             ..Options::default()
         };

@@ -7,7 +7,9 @@ use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Prepared, Source, prepare};
 use crate::report::{Phase, Progress, Report};
-use crate::{Error, MethodChoice, Options, Preset, Tolerance, identical, nodes, write};
+use crate::{
+    Error, MethodChoice, Options, PartsChoice, Preset, Tolerance, identical, nodes, write,
+};
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
@@ -197,7 +199,34 @@ impl<'a> Compiler<'a> {
             return Err(Error::Unsupported { what });
         }
         self.pass("select", format!("{count} of {all} placed meshes"));
+        self.named_parts(placed, &selected)?;
         Ok(selected)
+    }
+
+    /// A name of an attribute that no mesh has is a mistake; some may lack it.
+    fn named_parts(&self, placed: &[Placed], selected: &[bool]) -> Result<(), Error> {
+        let meshes = || {
+            let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
+            let mesh = |place: &Placed| self.scene.nodes[place.node].mesh;
+            chosen.filter_map(move |(place, _)| Some(&self.scene.meshes[mesh(place)?]))
+        };
+        let sections = self.options.meshes.iter().filter_map(|o| o.parts.as_ref());
+        for parts in sections.chain([&self.options.parts]) {
+            let PartsChoice::Attribute(name) = parts else {
+                continue;
+            };
+            if meshes().any(|mesh| mesh.integers.iter().any(|a| a.name == *name)) {
+                continue;
+            }
+            let there = match &crate::skin::names(meshes())[..] {
+                [] => "none has any".to_owned(),
+                names => format!("there are {}", names.join(", ")),
+            };
+            return Err(Error::misuse(format!(
+                "--parts attribute:{name}: no mesh has whole numbers of that name on faces or points; {there}"
+            )));
+        }
+        Ok(())
     }
 
     fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
@@ -250,6 +279,11 @@ impl<'a> Compiler<'a> {
             .filter_map(|o| o.method)
             .last()
             .unwrap_or(self.options.method)
+    }
+
+    fn parts<'b>(&'b self, path: &'b str) -> &'b PartsChoice {
+        let over = self.overrides(path).filter_map(|o| o.parts.as_ref());
+        over.last().unwrap_or(&self.options.parts)
     }
 
     fn tolerance(&self, path: &str) -> Tolerance {
@@ -691,11 +725,13 @@ impl<'a> Compiler<'a> {
             (true, true) => Method::Soft,
             (true, false) => Method::Static,
         };
+        let parts = self.parts(&path).clone();
         let mut plan = MeshPlan {
             path,
             source: candidate.source,
             prepared,
             asked: candidate.method,
+            parts,
             method,
             streams,
             table: Default::default(),

@@ -51,6 +51,56 @@ pub struct Report {
     pub passes: Vec<(String, String)>,
 }
 
+/// What was measured of the parts and bones of a mesh while it was coded (F09).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measures {
+    /// The part whose transforms take most bytes.
+    pub heaviest: Option<Heaviest>,
+    /// Parts that are at rest in the end.
+    pub rest: Option<Rest>,
+    /// Points that have most of the residual.
+    pub residual: Option<Spikes>,
+}
+
+/// A part that takes many bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heaviest {
+    /// Its number.
+    pub part: usize,
+    /// A point of the source that is of it.
+    pub point: u32,
+    /// Its part of the bytes of all transforms of the mesh.
+    pub share: f64,
+}
+
+/// Parts that stop moving.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rest {
+    /// So many …
+    pub parts: usize,
+    /// … of the parts that move at all …
+    pub of: usize,
+    /// … never move from this frame on …
+    pub frame: usize,
+    /// … which is at this time, in seconds from the first frame …
+    pub time: f64,
+    /// … and of all frames of these parts this share could be left out.
+    pub share: f64,
+}
+
+/// Points that keep much of the residual.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spikes {
+    /// So many …
+    pub points: usize,
+    /// … of the points that have a residual …
+    pub of: usize,
+    /// … keep this share of it.
+    pub share: f64,
+    /// One of them, in the source.
+    pub point: u32,
+}
+
 /// One unique mesh.
 #[derive(Clone, Debug, Default)]
 pub struct MeshReport {
@@ -62,6 +112,10 @@ pub struct MeshReport {
     pub tried: Vec<Tried>,
     /// Parts that move as they are, and bones that blend.
     pub bones: [usize; 2],
+    /// What of these costs most, and what they would not have to do.
+    pub measures: Measures,
+    /// Triangles (fluid: the most of any frame).
+    pub triangles: usize,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

@@ -414,6 +414,12 @@ pub fn write(
             })
             .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
             .unwrap_or((0.0, 0.0));
+        let mut measures = coders
+            .get(m)
+            .map_or_else(Default::default, MeshCoder::measures);
+        if let Some(rest) = &mut measures.rest {
+            rest.time = job.times[rest.frame] - job.times[0];
+        }
         let remarks = coders.get(m).map_or(&[][..], |coder| &coder.remarks);
         report.remarks.extend_from_slice(remarks);
         report.meshes.push(MeshReport {
@@ -422,6 +428,10 @@ pub fn write(
                 .to_lowercase(),
             tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
             bones: coders.get(m).map_or([0; 2], MeshCoder::bones),
+            measures,
+            triangles: (plan.prepared.fixed.as_ref())
+                .map_or(totals[m].indices, |fixed| fixed.indices.len())
+                / 3,
             vertices: description.meshes[m].vertices as usize,
             source_points: plan.prepared.points,
             frames: job.times.len(),

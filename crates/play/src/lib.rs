@@ -50,6 +50,7 @@
 //! # }
 //! ```
 
+mod bones;
 mod cells;
 pub mod clip;
 mod clock;
@@ -95,6 +96,7 @@ mod view;
 mod words;
 mod work;
 
+pub use bones::{BoneMatrix, BonesView};
 pub use clock::{Clock, Command, Moved, Pace, Repeat};
 pub use decode::FrameDecoder;
 pub use demand::{Demand, Pair, SPANS, Span};

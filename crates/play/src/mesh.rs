@@ -1,6 +1,7 @@
 //! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
 
 use crate::Error;
+use crate::bones::BonesView;
 use crate::cells::{self, Cells};
 use crate::frame::Frame;
 use crate::interpolate::Block;
@@ -127,6 +128,16 @@ impl<'a> MeshView<'a> {
         levels.map_or(Levels::U8(&[]), |levels| {
             levels.first(components * self.vertex_count())
         })
+    }
+
+    /// What moves the positions, of a mesh that parts or bones move.
+    pub fn bones(&self) -> Option<BonesView<'a>> {
+        let stream = self.find(Semantic::Position, 0)?;
+        let of_frame = self.frame.and_then(|(mesh, frame)| {
+            let bones = frame.layout.meshes[mesh].bones?;
+            frame.cells(mesh, stream).map(|_| (frame, bones))
+        });
+        BonesView::new(self.cells.get(stream)?, of_frame)
     }
 
     /// Object-space positions, xyz per vertex.

@@ -58,8 +58,10 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
         merged
             .meshes
             .extend(scene.meshes.into_iter().map(|mut mesh| {
-                if let Some(skin) = &mut mesh.skin {
-                    Arc::make_mut(skin).skeleton += first_skeleton;
+                if let Some(skin) = &mut mesh.skin
+                    && let Some(skeleton) = skin.skeleton
+                {
+                    Arc::make_mut(skin).skeleton = Some(skeleton + first_skeleton);
                 }
                 mesh
             }));
@@ -273,6 +275,7 @@ mod tests {
             face_sets: vec![],
             other_attributes: vec![],
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }

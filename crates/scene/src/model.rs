@@ -180,6 +180,8 @@ pub struct Mesh {
     pub other_attributes: Vec<(String, String)>,
     /// True for a subdivision surface's control cage.
     pub is_subd: bool,
+    /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell what belongs together.
+    pub integers: Vec<Attribute<i64>>,
     /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
     pub skin: Option<Arc<Skin>>,
 }
@@ -187,9 +189,9 @@ pub struct Mesh {
 /// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind · bind position.
 #[derive(Clone)]
 pub struct Skin {
-    /// Index into [`Scene::skeletons`].
-    pub skeleton: usize,
-    /// Joints of the skeleton that influence the mesh.
+    /// Index into [`Scene::skeletons`]; none: the joints are the mesh's own and in its space, and all that is known of them is `pose`.
+    pub skeleton: Option<usize>,
+    /// Joints of the skeleton that influence the mesh; or 0, 1, 2, … of its own.
     pub joints: Vec<usize>,
     /// From the mesh's bind space to each of these joints' space, in their order.
     pub inverse_bind: Vec<DMat4>,

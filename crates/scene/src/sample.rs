@@ -672,6 +672,7 @@ mod tests {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         });
         scene

@@ -186,6 +186,7 @@ fn small() -> Vec<u8> {
         }],
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }];
     let scratch = Scratch::new();

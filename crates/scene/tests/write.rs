@@ -103,6 +103,7 @@ fn mesh(path: &str, positions: Channel<[f32; 3]>, counts: Vec<i32>, indices: Vec
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }

@@ -210,6 +210,11 @@ pub struct Content {
     /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads them) [default: clip]
     #[arg(long, value_name = "FORM", help_heading = "Compression")]
     pub transforms: Option<Form>,
+    /// What tells the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or points), connected
+    /// (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole numbers or sets of faces that agree
+    /// with the motion, then as analyse). All are hints: what does not move as they say is looked at again [default: auto]
+    #[arg(long, value_name = "PARTS", help_heading = "Compression")]
+    pub parts: Option<Parts>,
     /// How clips are kept: sampled (uniform samples), curve (keys and splines) or auto (the smaller of the two) [default: auto]
     #[arg(long, value_name = "CODEC", help_heading = "Compression")]
     pub codec: Option<Codec>,
@@ -239,9 +244,6 @@ pub struct Content {
 /// Known names whose work this version cannot do. Not in the help; using one is an error that says so.
 #[derive(Args, Default)]
 pub struct LaterFlags {
-    /// Parts of rigid meshes
-    #[arg(long, hide = true, num_args = 0..=1)]
-    pub parts: Option<Option<String>>,
     /// Levels of detail
     #[arg(long, hide = true, num_args = 0..=1)]
     pub lod: Option<Option<String>>,
@@ -253,13 +255,9 @@ pub struct LaterFlags {
 impl LaterFlags {
     /// Names of those that were used.
     pub fn used(&self) -> Option<&'static str> {
-        [
-            (self.parts.is_some(), "--parts"),
-            (self.lod.is_some(), "--lod"),
-            (self.remesh, "--remesh"),
-        ]
-        .into_iter()
-        .find_map(|(used, name)| used.then_some(name))
+        [(self.lod.is_some(), "--lod"), (self.remesh, "--remesh")]
+            .into_iter()
+            .find_map(|(used, name)| used.then_some(name))
     }
 }
 
@@ -366,6 +364,12 @@ pub struct ExtractArgs {
     /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj
     #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
+    /// How meshes kept as parts or bones come back: points (frame by frame, as decoded), skins (.glb only: a skin whose
+    /// joints move; what points have beside that is left out, and how much that is, is said), parts (.glb and .abc: each
+    /// rigid part a still mesh below a node that moves; what is of no part comes as points) or auto (in a .glb a skin
+    /// where it keeps the promise, else points) [default: auto]
+    #[arg(long = "as", value_name = "BONES")]
+    pub bones: Option<Bones>,
 }
 
 /// `meshreel demo`.
@@ -442,6 +446,31 @@ impl FromStr for Channels {
     }
 }
 
+/// What tells parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Parts {
+    Auto,
+    Attribute(String),
+    Connected,
+    Analyse,
+}
+
+impl FromStr for Parts {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Parts, String> {
+        match (text, text.strip_prefix("attribute:")) {
+            ("auto", _) => Ok(Parts::Auto),
+            ("connected", _) => Ok(Parts::Connected),
+            ("analyse" | "analyze", _) => Ok(Parts::Analyse),
+            (_, Some(name)) if !name.is_empty() => Ok(Parts::Attribute(name.into())),
+            _ => Err(format!(
+                "'{text}' tells no parts: give attribute:NAME, connected, analyse or auto"
+            )),
+        }
+    }
+}
+
 /// A closed list of words, some of which this version only knows by name.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $noun:literal: $($variant:ident = $word:literal),+; later: $($later:literal),*) => {
@@ -474,6 +503,9 @@ words!(
     /// How transforms of rigid parts are kept.
     Form, "form of transforms": Clip = "clip", Packed = "packed"; later:);
 words!(
+    /// How bones come back.
+    Bones, "way to give bones back": Auto = "auto", Points = "points", Skins = "skins", Parts = "parts"; later:);
+words!(
     /// Spacing of a curve's knots.
     Spacing, "spacing of knots": Uniform = "uniform", Chordal = "chordal", Centripetal = "centripetal"; later:);
 words!(
@@ -494,7 +526,7 @@ words!(
 words!(
     /// A length unit.
     UnitName, "unit": Metre = "m", Centimetre = "cm", Millimetre = "mm", Inch = "in"; later:);
-deserialize_from_text!(Rate, Channels);
+deserialize_from_text!(Rate, Channels, Parts);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! `meshreel`: the command line. Parse, run one verb, print, exit: 0 all well, 1 failed, 2 wrong usage.
 
+mod advice;
 mod cli;
 mod commands;
 mod counting;

@@ -42,7 +42,7 @@
 //! adaptive = true         # 1, 1/2, 1/3 … up the hierarchy
 //! ```
 
-use crate::cli::{Content, Keys, Method, Rule, Spacing};
+use crate::cli::{Content, Keys, Method, Parts, Rule, Spacing};
 use crate::output::Failure;
 use crate::units::{Length, Tolerance};
 use serde::Deserialize;
@@ -163,6 +163,8 @@ pub struct MeshSection {
     pub tolerance: Option<Tolerance>,
     /// Their method.
     pub method: Option<Method>,
+    /// What tells their parts.
+    pub parts: Option<Parts>,
 }
 
 /// Reads an options file.
@@ -290,6 +292,7 @@ impl Content {
             strip: self.strip || lower.strip,
             clips_only: self.clips_only || lower.clips_only,
             method: self.method.or(lower.method),
+            parts: self.parts.or(lower.parts),
             preset: self.preset.or(lower.preset),
             block: self.block.or(lower.block),
             index_every: self.index_every.or(lower.index_every),

@@ -120,6 +120,7 @@ fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }

@@ -1,6 +1,10 @@
 //! Rigs and ids of parts that a file brings along: they are used, once they have been checked.
 
-use glam::{Mat4, Quat, Vec3};
+use glam::{DVec3, Mat4, Quat, Vec3};
+use meshreel::{Limits, Reel};
+use meshreel_check::to_scene;
+use meshreel_scene::sample::{World, positions_at};
+use meshreel_scene::{Scene, read};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -309,4 +313,293 @@ fn e05_f17_corpus_characters_are_moved_by_their_rigs() {
         assert_eq!(done["meshes"][0]["method"], "skinned");
         assert_eq!(tried(&done), [("soft", ""), RIG]);
     }
+}
+
+/// The structure of a .glb.
+fn structure(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap();
+    let size = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    serde_json::from_slice(&bytes[20..20 + size]).unwrap()
+}
+
+fn bundled(name: &str) -> String {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
+    inputs.join(name).to_str().unwrap().to_owned()
+}
+
+fn fails(arguments: &[&str], folder: &Path, code: i32) -> String {
+    let output = run(arguments, folder);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Positions, to a length that does not depend on what was decoded.
+const EXACT: [&str; 4] = ["--channels", "positions", "--tolerance", "0.001"];
+
+#[test]
+fn a_skinned_mesh_comes_back_with_its_skin() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    Worm::default().write(&at.join("worm.glb"));
+    let done = compiled(at, "worm.glb", &EXACT);
+    assert_eq!(done["meshes"][0]["tried"][1]["points_with_residual"], 0);
+    let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
+    assert_eq!(back["skins"][0]["path"], "/body/worm");
+    let tolerance = done["meshes"][0]["tolerance"].as_f64().unwrap();
+    assert!(back["skins"][0]["max_distance"].as_f64().unwrap() < 0.12 * tolerance);
+    let glb = structure(&at.join("back.glb"));
+    let primitive = &glb["meshes"][0]["primitives"][0];
+    assert!(primitive["attributes"]["WEIGHTS_0"].is_u64() && primitive["targets"].is_null());
+    // It says the same of the mesh and of the clip, and its rig is a rig.
+    let same = object(&["verify", "back.glb", "a.reel", "--json"], at);
+    assert_eq!(same["ok"], true, "{same}");
+    assert_eq!(same["meshes"][0]["frames"], 61);
+    let again = compiled(at, "back.glb", &EXACT);
+    assert_eq!(tried(&again), [("soft", ""), RIG]);
+    assert_eq!(again["clips"].as_array().unwrap().len(), 1);
+    // As points, frame by frame.
+    compiled(at, "worm.glb", &EXACT);
+    let points = object(
+        &[
+            "extract", "a.reel", "-o", "p.glb", "--as", "points", "--json",
+        ],
+        at,
+    );
+    assert_eq!(points["skins"].as_array().unwrap().len(), 0);
+    assert!(structure(&at.join("p.glb"))["meshes"][0]["primitives"][0]["targets"].is_array());
+    assert_eq!(
+        object(&["verify", "p.glb", "a.reel", "--json"], at)["ok"],
+        true
+    );
+}
+
+#[test]
+fn what_a_skin_cannot_say_comes_back_as_points_unless_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Every seventh point hangs on more joints than are kept.
+    let worm = Worm {
+        joints: 12,
+        weights: |z, i| match i % 7 {
+            0 => (0..12).map(|k| (k, 0.05 + 0.01 * k as f32)).collect(),
+            _ => smooth(z, i),
+        },
+        ..Worm::default()
+    };
+    worm.write(&at.join("worm.glb"));
+    let done = compiled(
+        at,
+        "worm.glb",
+        &[&EXACT[..], &["--method", "skinned"]].concat(),
+    );
+    assert!(
+        done["meshes"][0]["tried"][0]["points_with_residual"]
+            .as_u64()
+            .unwrap()
+            > 50
+    );
+    let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
+    assert_eq!(back["skins"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"],
+        true
+    );
+    let skin = object(
+        &[
+            "extract", "a.reel", "-o", "s.glb", "--as", "skins", "--json",
+        ],
+        at,
+    );
+    let most = skin["skins"][0]["max_distance"].as_f64().unwrap();
+    assert!(most > done["meshes"][0]["tolerance"].as_f64().unwrap());
+    assert!(
+        skin["remarks"]
+            .to_string()
+            .contains("away from its decoded points")
+    );
+    assert_eq!(
+        object(&["verify", "s.glb", "a.reel", "--json"], at)["ok"],
+        false
+    );
+    let said = fails(
+        &["extract", "a.reel", "-o", "x.abc", "--as", "skins"],
+        at,
+        2,
+    );
+    assert!(said.contains("only a .glb has skins"), "{said}");
+}
+
+#[test]
+fn parts_come_back_as_joints() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let wall = bundled("c_wall_fracture_onemesh.abc");
+    let done = compiled(
+        at,
+        &wall,
+        &[
+            "--method",
+            "rigid",
+            "--channels",
+            "positions",
+            "--effort",
+            "3",
+        ],
+    );
+    let parts = done["meshes"][0]["parts"].as_u64().unwrap();
+    assert_eq!(done["meshes"][0]["tried"][0]["points_with_residual"], 0);
+    let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
+    assert_eq!(back["skins"][0]["joints"], parts);
+    near(
+        &at.join("back.glb"),
+        at,
+        done["meshes"][0]["tolerance"].as_f64().unwrap(),
+    );
+    // An archive has no skins.
+    let back = object(&["extract", "a.reel", "-o", "back.abc", "--json"], at);
+    assert_eq!(back["skins"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn names_of_extracted_meshes_are_those_of_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let prism = bundled("prism.glb");
+    compiled(at, &prism, &[]);
+    for how in ["auto", "points", "skins"] {
+        object(
+            &["extract", "a.reel", "-o", "back.glb", "--as", how, "--json"],
+            at,
+        );
+        let info = object(&["info", "back.glb", "--json"], at);
+        assert_eq!(info["meshes"][0]["path"], "/rig/body/prism", "{how}");
+    }
+    object(
+        &[
+            "extract", "a.reel", "-o", "back.glb", "--as", "points", "--json",
+        ],
+        at,
+    );
+    // Whoever compiles it again has a mesh of the same name.
+    let again = compiled(at, "back.glb", &[]);
+    assert_eq!(again["meshes"][0]["path"], "/rig/body/prism");
+}
+
+#[test]
+fn f09_advice_is_printed_by_explain_and_info() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Two thousand frames of a mesh that hardly moves.
+    let worm = Worm {
+        joints: 2,
+        frames: 1_802,
+        ..Worm::default()
+    };
+    worm.write(&at.join("worm.glb"));
+    let done = compiled(
+        at,
+        "worm.glb",
+        &["--channels", "positions", "--effort", "1"],
+    );
+    let about = |value: &Value| -> Vec<String> {
+        let all = value["advice"].as_array().unwrap().iter();
+        all.map(|a| a["about"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(about(&done), ["frames"]);
+    let said = done["advice"][0]["text"].as_str().unwrap();
+    assert!(said.contains("segments that follow each other"), "{said}");
+    assert_eq!(
+        about(&object(&["info", "a.reel", "--json"], at)),
+        ["frames"]
+    );
+    let printed = run(&["info", "a.reel"], at);
+    assert!(String::from_utf8_lossy(&printed.stdout).contains("advice\n"));
+    let line = [
+        "compile",
+        "worm.glb",
+        "-o",
+        "b.reel",
+        "--explain",
+        "--range",
+        "0:40",
+    ];
+    assert!(!String::from_utf8_lossy(&run(&line, at).stdout).contains("advice\n"));
+}
+
+/// Where all points of a scene are at a time.
+fn world_points(scene: &Scene, time: f64) -> Vec<DVec3> {
+    let placed = scene.expand().unwrap();
+    let mut world = World::new(scene, &placed).unwrap();
+    world.evaluate(time).unwrap();
+    let (mut out, mut points) = (Vec::new(), Vec::new());
+    for (i, object) in placed.iter().enumerate() {
+        let Some(mesh) = scene.nodes[object.node].mesh else {
+            continue;
+        };
+        positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
+        let at = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
+        out.extend(
+            points
+                .iter()
+                .map(|p| world.matrix[i].transform_point3(at(p))),
+        );
+    }
+    out
+}
+
+/// Opens what was extracted from `a.reel` there; all of its points are where decoded ones are, but for a part of the tolerance.
+fn near(path: &Path, folder: &Path, tolerance: f64) -> Scene {
+    let reel = Reel::open(folder.join("a.reel"), &Limits::default()).unwrap();
+    let whole = to_scene(&reel).unwrap();
+    let (scene, _) = read::open(path, &read::ReadOptions::default()).unwrap();
+    for frame in [0, 20, reel.frame_count() - 1] {
+        let time = reel.time(frame);
+        let (wanted, found) = (world_points(&whole, time), world_points(&scene, time));
+        assert!(found.len() >= wanted.len());
+        for p in found.iter().step_by(37) {
+            let near = wanted.iter().map(|q| (*q - *p).length());
+            let near = near.fold(f64::INFINITY, f64::min);
+            assert!(
+                near < 0.2 * tolerance,
+                "{}, frame {frame}: {near}",
+                path.display()
+            );
+        }
+    }
+    scene
+}
+
+#[test]
+fn parts_come_back_as_nodes_that_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let wall = bundled("c_wall_fracture_onemesh.abc");
+    let done = compiled(at, &wall, &["--method", "rigid", "--effort", "3"]);
+    let tolerance = done["meshes"][0]["tolerance"].as_f64().unwrap();
+    let parts = done["meshes"][0]["parts"].as_u64().unwrap();
+    for name in ["back.abc", "back.glb"] {
+        let line = ["extract", "a.reel", "-o", name, "--as", "parts", "--json"];
+        let back = object(&line, at);
+        assert!(back["meshes"].as_u64().unwrap() >= parts, "{back}");
+        let scene = near(&at.join(name), at, tolerance);
+        // A piece is still below a node that moves.
+        let still = |n: &&meshreel_scene::Node| n.name.starts_with("part ");
+        assert_eq!(scene.nodes.iter().filter(still).count() as u64, parts);
+    }
+    assert!(
+        fails(&["extract", "a.reel", "-o", "out/", "--as", "parts"], at, 2).contains("--as parts")
+    );
+    // What bones blend cannot be taken apart.
+    Worm::default().write(&at.join("worm.glb"));
+    compiled(at, "worm.glb", &[]);
+    let line = [
+        "extract", "a.reel", "-o", "back.glb", "--as", "parts", "--json",
+    ];
+    let back = object(&line, at);
+    assert!(remarked(&back, "bones blend it"), "{back}");
+    assert_eq!(
+        object(&["verify", "back.glb", "a.reel", "--json"], at)["ok"],
+        true
+    );
 }

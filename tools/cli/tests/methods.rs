@@ -8,9 +8,12 @@ use meshreel_codec::record::{Coding, Method};
 use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::weld;
-use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_compile::{
+    MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile,
+};
 use meshreel_scene::{
-    Channel, Mesh, Node, NodeKind, Scene, Skin as Skinning, TimeSampling, Topology, Winding, read,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning,
+    TimeSampling, Topology, Winding, read,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -129,6 +132,7 @@ impl Pieces {
                 face_sets: Vec::new(),
                 other_attributes: Vec::new(),
                 is_subd: false,
+                integers: Vec::new(),
                 skin: None,
             }],
             ..Scene::default()
@@ -182,7 +186,7 @@ fn bent_with_a_wrong_rig() -> Scene {
     mesh.positions.read(0, &mut points).unwrap();
     let times = mesh.positions.sampling().as_ref().clone();
     mesh.skin = Some(Arc::new(Skinning {
-        skeleton: 0,
+        skeleton: Some(0),
         joints: vec![0, 1],
         inverse_bind: vec![DMat4::IDENTITY; 2],
         influences: 1,
@@ -479,4 +483,377 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     decoder.decode(0).unwrap();
     let error = PackedRig::new(&decoder.mesh(0)).unwrap_err();
     assert!(error.to_string().contains("--transforms packed"));
+}
+
+/// Twenty cubes, numbered on their points, one of which is joined to the next by a face.
+fn numbered(ids: Attribute<i64>) -> Scene {
+    let mut pieces = Pieces::default();
+    (0..20).for_each(|seed| pieces.cube(seed));
+    pieces.faces.push([0, 1, 9, 8]);
+    let mut scene = pieces.scene();
+    scene.meshes[0].integers = vec![ids];
+    scene
+}
+
+fn ids(scope: Scope, values: Vec<Vec<i64>>) -> Attribute<i64> {
+    let times = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0 / 24.0,
+    };
+    Attribute {
+        name: "piece".into(),
+        scope,
+        values: Channel::in_memory(times, values),
+        indices: None,
+    }
+}
+
+fn by_point(of: impl Fn(i64) -> i64) -> Vec<i64> {
+    (0..160).map(|p| of(p / 8)).collect()
+}
+
+/// Compiles with these parts; where they come from, how many there are, and the remarks.
+fn parts_of(scene: &Scene, parts: PartsChoice) -> (String, usize, String) {
+    let wanted = Options {
+        parts,
+        ..options(MethodChoice::Rigid)
+    };
+    let (reel, report) = compiled(scene, &wanted);
+    holds(scene, &reel);
+    let mesh = &report.meshes[0];
+    assert_eq!(mesh.tried.len(), 1);
+    let remarks = report.remarks.iter().map(|r| r.to_string());
+    (
+        mesh.tried[0].from.clone(),
+        mesh.bones[0],
+        remarks.collect::<Vec<_>>().join("; "),
+    )
+}
+
+fn piece() -> PartsChoice {
+    PartsChoice::Attribute("piece".into())
+}
+
+#[test]
+fn e15_ids_on_points_faces_and_corners_tell_parts() {
+    // On the face between two cubes there is no id of either.
+    let faces = (0..120).map(|f| 5 * (f / 6) - 50).chain([-1]).collect();
+    let mut corners: Vec<i64> = (0..480).map(|c| c / 24).collect();
+    corners.extend([0, 0, 1, 1]);
+    let all = [
+        (Scope::Vertex, by_point(|i| i64::MAX - i)),
+        (Scope::Uniform, faces),
+        (Scope::FaceVarying, corners),
+    ];
+    for (scope, values) in all {
+        let scene = numbered(ids(scope, vec![values]));
+        for parts in [piece(), PartsChoice::Auto] {
+            let (from, count, remarks) = parts_of(&scene, parts);
+            assert_eq!((&from[..], count), ("attribute 'piece'", 20), "{scope:?}");
+            assert_eq!(remarks, "");
+        }
+    }
+    // What the motion says alone, and what the faces say: two cubes that are one piece do not move as one.
+    let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i)]));
+    let (from, count, _) = parts_of(&scene, PartsChoice::Analyse);
+    assert_eq!((&from[..], count), ("motion", 20));
+    let (from, count, _) = parts_of(&scene, PartsChoice::Connected);
+    assert_eq!((&from[..], count), ("connected pieces", 18));
+}
+
+#[test]
+fn e15_ids_in_an_index_list_tell_parts() {
+    let mut indexed = ids(Scope::Vertex, vec![(0..20).map(|i| 3 * i).collect()]);
+    indexed.indices = Some(Channel::constant((0..160).map(|p| p / 8).collect()));
+    let scene = numbered(indexed.clone());
+    assert_eq!(parts_of(&scene, piece()).0, "attribute 'piece'");
+    indexed.indices = Some(Channel::constant(vec![20; 160]));
+    let (from, count, remarks) = parts_of(&numbered(indexed), piece());
+    assert_eq!((&from[..], count), ("motion", 20));
+    assert!(remarks.contains("indices beyond its values"), "{remarks}");
+}
+
+#[test]
+fn f06_sets_of_faces_tell_parts() {
+    let mut scene = numbered(ids(Scope::Vertex, vec![vec![0; 160]]));
+    scene.meshes[0].face_sets = (0..20)
+        .map(|i| FaceSet {
+            name: format!("brick {i}"),
+            faces: Channel::constant((6 * i..6 * i + 6).chain([-1, 7000]).collect()),
+        })
+        .collect();
+    let (from, count, remarks) = parts_of(&scene, PartsChoice::Auto);
+    assert_eq!((&from[..], count), ("sets of faces", 20));
+    assert!(!remarks.contains("do not move"), "{remarks}");
+}
+
+#[test]
+fn f06_ids_that_change_over_time_are_remarked_upon_and_analysed() {
+    let values = (0..FRAMES as i64).map(|f| by_point(|i| (i + f) % 20));
+    let scene = numbered(ids(Scope::Vertex, values.collect()));
+    let (from, count, remarks) = parts_of(&scene, piece());
+    assert_eq!((&from[..], count), ("motion", 20));
+    assert!(remarks.contains("changes over time"), "{remarks}");
+    // The same ones in every sample do not change.
+    let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i); FRAMES]));
+    assert_eq!(parts_of(&scene, piece()).0, "attribute 'piece'");
+    // Nobody asked for them.
+    let values = (0..FRAMES as i64).map(|f| by_point(|i| i + f));
+    let scene = numbered(ids(Scope::Vertex, values.collect()));
+    assert_eq!(parts_of(&scene, PartsChoice::Auto).2, "");
+}
+
+#[test]
+fn e15_ids_that_swap_or_disagree_with_the_motion_are_remarked_upon_and_analysed() {
+    // Every other point of two cubes has the id of the other.
+    let mut swapped = by_point(|i| i);
+    for p in (0..16).step_by(2) {
+        swapped[p] = 1 - swapped[p];
+    }
+    let scene = numbered(ids(Scope::Vertex, vec![swapped]));
+    let (from, count, remarks) = parts_of(&scene, piece());
+    assert_eq!((&from[..], count), ("attribute 'piece'", 20));
+    assert!(
+        remarks.contains("2 of 20 parts of attribute 'piece' do not move as one"),
+        "{remarks}"
+    );
+    let scene = numbered(ids(Scope::Vertex, vec![(0..160).map(|p| p % 7).collect()]));
+    let (from, count, remarks) = parts_of(&scene, piece());
+    assert_eq!((&from[..], count), ("motion", 20));
+    assert!(remarks.contains("most of the 7 parts"), "{remarks}");
+    assert_eq!(parts_of(&scene, PartsChoice::Auto).2, "");
+    // Too few values, or one for all.
+    for (scope, values) in [(Scope::Vertex, vec![1; 159]), (Scope::Constant, vec![1])] {
+        let scene = numbered(ids(scope, vec![values]));
+        let (from, count, remarks) = parts_of(&scene, piece());
+        assert_eq!((&from[..], count), ("motion", 20));
+        assert!(remarks.contains("has "), "{remarks}");
+    }
+}
+
+#[test]
+fn e15_wrong_uses_of_parts_are_named() {
+    let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i)]));
+    let fails = |options: Options| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.reel");
+        match compile(&scene, Vec::new(), &path, &options, &Silent) {
+            Err(meshreel_compile::Error::Misuse { what }) => what,
+            other => panic!("{other:?}"),
+        }
+    };
+    let said = fails(Options {
+        parts: PartsChoice::Attribute("peace".into()),
+        ..Options::default()
+    });
+    assert!(
+        said.contains("attribute:peace") && said.contains("there are piece"),
+        "{said}"
+    );
+    let said = fails(Options {
+        parts: piece(),
+        ..options(MethodChoice::Soft)
+    });
+    assert!(said.contains("--method soft has no parts"), "{said}");
+    let said = fails(Options {
+        parts: PartsChoice::Connected,
+        preset: Preset::Classic,
+        ..Options::default()
+    });
+    assert!(said.contains("--preset classic has no parts"), "{said}");
+}
+
+#[test]
+fn e12_more_parts_than_a_mesh_can_have_are_said_and_the_smallest_are_soft() {
+    const PARTS: usize = 65_537;
+    const SHORT: usize = 3;
+    let mut frames = vec![Vec::new(); SHORT];
+    for part in 0..PARTS {
+        let middle = DVec3::new((part % 256) as f64, (part / 256) as f64, 0.0) * 2.0;
+        for (f, frame) in frames.iter_mut().enumerate() {
+            let s = part as f64;
+            let turn = DQuat::from_rotation_z(f as f64 * (s * 0.37).sin());
+            let shift = DVec3::new((s * 0.7).sin(), (s * 1.3).cos(), s.sin()) * f as f64 * 3.0;
+            let corners = [DVec3::X * 0.6, DVec3::Y * 0.8, DVec3::NEG_X * 0.5];
+            frame.extend(corners.map(|c| (middle + shift + turn * c).as_vec3().to_array()));
+        }
+    }
+    let mut scene = Pieces::default().scene();
+    let mesh = &mut scene.meshes[0];
+    let times = mesh.positions.sampling().as_ref().clone();
+    mesh.positions = Channel::in_memory(times, frames);
+    mesh.face_counts = Channel::constant(vec![3; PARTS]);
+    mesh.face_indices = Channel::constant((0..3 * PARTS as i32).collect());
+    mesh.integers = vec![ids(Scope::Uniform, vec![(0..PARTS as i64).collect()])];
+    let (from, count, remarks) = parts_of(&scene, piece());
+    assert_eq!((&from[..], count), ("attribute 'piece'", 65_535));
+    assert!(remarks.contains("65535 at most in one mesh"), "{remarks}");
+}
+
+#[test]
+fn f09_what_parts_cost_and_could_save_is_measured() {
+    let mut pieces = Pieces::default();
+    // Nineteen cubes that slide for a second and stay, and one that shakes all the time.
+    for seed in 0..20usize {
+        let s = seed as f64;
+        let corners: Vec<DVec3> = (0..8)
+            .map(|i| {
+                let side = |bit: usize| if i & bit == 0 { -0.5 } else { 0.5 };
+                DVec3::new(2.0 * s + side(1), side(2), side(4))
+            })
+            .collect();
+        pieces.add(
+            &corners,
+            &[[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1]],
+            |f, p| match seed {
+                13 => {
+                    let t = f as f64;
+                    let shake = DVec3::new((t * 7.7).sin(), (t * 9.1).cos(), (t * 5.3).sin());
+                    let middle = DVec3::new(2.0 * s, 0.0, 0.0);
+                    middle + DQuat::from_rotation_y(shake.x) * (p - middle) + 0.5 * shake
+                }
+                _ => p + DVec3::Y * (s + 1.0) * 0.1 * (f as f64 / 24.0).min(1.0),
+            },
+        );
+    }
+    let scene = pieces.scene();
+    let (_, report) = compiled(&scene, &options(MethodChoice::Rigid));
+    let measures = report.meshes[0].measures;
+    let heaviest = measures.heaviest.unwrap();
+    assert!(heaviest.share > 0.5, "{heaviest:?}");
+    assert_eq!(heaviest.point / 8, 13);
+    let rest = measures.rest.unwrap();
+    assert_eq!((rest.parts, rest.of, rest.frame), (19, 20, 24));
+    assert!(
+        (rest.time - 1.0).abs() < 1e-6 && rest.share > 0.35,
+        "{rest:?}"
+    );
+    assert_eq!(measures.residual, None);
+    assert_eq!(report.meshes[0].triangles, 120);
+}
+
+/// Parts in both presets, and by any method that is the smallest.
+fn holds_as_parts(scene: &Scene) -> Vec<Report> {
+    let all = [
+        (Preset::Small, MethodChoice::Rigid),
+        (Preset::Fast, MethodChoice::Rigid),
+        (Preset::Small, MethodChoice::Auto),
+    ];
+    let mut out = Vec::new();
+    for (preset, method) in all {
+        let wanted = Options {
+            preset,
+            ..options(method)
+        };
+        let (reel, report) = compiled(scene, &wanted);
+        holds(scene, &reel);
+        out.push(report);
+    }
+    out
+}
+
+#[test]
+fn degenerate_parts_are_kept_as_they_are() {
+    let mut pieces = Pieces::default();
+    (0..6).for_each(|seed| pieces.cube(seed));
+    let fall = |s: f64| {
+        move |f: usize, p: DVec3| {
+            let t = f as f64 / 24.0;
+            let turn = DQuat::from_axis_angle(DVec3::new(0.3, 1.0, s).normalize(), s * t);
+            turn * p + DVec3::new(s, -t * t, 0.2 * t) * 3.0
+        }
+    };
+    let line = |n: usize| -> Vec<DVec3> { (0..n).map(|i| DVec3::X * i as f64 * 0.4).collect() };
+    // Without a face, one point as a face, two, a line of five, and points that all coincide.
+    pieces.add(&[DVec3::Y], &[], fall(1.0));
+    pieces.add(&[DVec3::Y], &[[0, 0, 0, 0]], fall(1.3));
+    pieces.add(&line(2), &[[0, 1, 0, 1]], fall(1.7));
+    pieces.add(&line(5), &[[0, 1, 2, 1], [2, 3, 4, 3]], fall(2.1));
+    pieces.add(&[DVec3::Z; 4], &[[0, 1, 2, 3]], fall(2.9));
+    let scene = pieces.scene();
+    for report in holds_as_parts(&scene) {
+        assert!(
+            report.meshes[0].bones[0] >= 6,
+            "{:?}",
+            report.meshes[0].bones
+        );
+    }
+}
+
+#[test]
+fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
+    let mut pieces = Pieces::default();
+    (0..4).for_each(|seed| pieces.cube(seed));
+    let corners: Vec<DVec3> = (0..8)
+        .map(|i| DVec3::from_array([1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.7 })))
+        .collect();
+    let faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6]];
+    let changes: [fn(f64) -> DVec3; 4] = [
+        // Mirrored at once, growing, vanishing, and one axis alone: the last is no similarity.
+        |t| {
+            if t < 20.0 {
+                DVec3::ONE
+            } else {
+                DVec3::new(-1.0, 1.0, 1.0)
+            }
+        },
+        |t| DVec3::splat(1.0 + 0.02 * t),
+        |t| DVec3::splat((1.0 - t / 30.0).max(0.0)),
+        |t| DVec3::new(1.0, 1.0 + 0.02 * t, 1.0),
+    ];
+    for (i, change) in changes.into_iter().enumerate() {
+        pieces.add(&corners, &faces, |f, p| {
+            let t = f as f64;
+            let turn = DQuat::from_rotation_z(0.07 * t);
+            turn * (p * change(t)) + DVec3::new(3.0 * i as f64, 8.0 + 0.1 * t, 0.0)
+        });
+    }
+    let scene = pieces.scene();
+    for report in &holds_as_parts(&scene)[..2] {
+        let mesh = &report.meshes[0];
+        // Four cubes, three of the others, and the two ends of the last; a mirrored one may fall into several.
+        assert!(mesh.bones[0] >= 8, "{:?} {:?}", mesh.bones, mesh.tried);
+    }
+}
+
+#[test]
+fn frames_that_are_no_numbers_are_replaced_in_parts_too() {
+    for damage in [f32::NAN, f32::INFINITY] {
+        let mut pieces = Pieces::default();
+        (0..8).for_each(|seed| pieces.cube(seed));
+        pieces.frames[9].iter_mut().for_each(|p| *p = [damage; 3]);
+        pieces.frames[20][11][1] = damage;
+        let scene = pieces.scene();
+        for report in holds_as_parts(&scene) {
+            let said = report.remarks.iter().map(|r| r.to_string());
+            assert!(
+                said.collect::<String>().contains("65 positions"),
+                "{:?}",
+                report.remarks
+            );
+        }
+    }
+}
+
+#[test]
+fn a_single_frame_has_no_parts() {
+    for count in [1, 2] {
+        let mut scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i)]));
+        let mesh = &mut scene.meshes[0];
+        let times = mesh.positions.sampling().as_ref().clone();
+        let mut frames = Vec::new();
+        for i in 0..count {
+            let mut points = Vec::new();
+            mesh.positions.read(20 * i, &mut points).unwrap();
+            frames.push(points);
+        }
+        mesh.positions = Channel::in_memory(times, frames);
+        let wanted = Options {
+            parts: piece(),
+            ..options(MethodChoice::Auto)
+        };
+        let (reel, report) = compiled(&scene, &wanted);
+        holds(&scene, &reel);
+        assert_eq!(report.meshes[0].method, ["static", "soft"][count - 1]);
+    }
 }

@@ -1,13 +1,17 @@
 //! Moving nodes as a clip (A19): how small, how exact, and the same whichever way a frame is reached.
 
 use glam::{DMat4, DQuat, DVec3};
+use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_scene::sample::Channels;
 use meshreel_scene::{
-    Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding, read,
+    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
+    Winding, read,
 };
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 const FRAMES: usize = 71;
@@ -110,6 +114,7 @@ fn block(path: String, size: f32, id: usize) -> Mesh {
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }
@@ -310,4 +315,188 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
     assert!(nodes.joints > 300 && ratio >= 8.0, "{ratio}");
     let found = verify(&scene, &reel, &|_, _| ()).unwrap();
     assert!(found.ok, "{:#?}", found.failures);
+}
+
+/// Compiles, verifies, plays every frame as a game would and compares what is shown; what was compiled.
+fn through_everything(scene: &Scene, options: &Options) -> Reel {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.reel");
+    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let reel = opened(std::fs::read(&path).unwrap());
+    let found = verify(scene, &reel, &|_, _| ()).unwrap();
+    assert!(found.ok, "{:#?}", found.failures);
+    let played = Command::new(env!("CARGO_BIN_EXE_meshreel"))
+        .args(["play", "a.reel", "--rate", "4", "--check", "--json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(played.status.success(), "{played:?}");
+    reel
+}
+
+/// Frames in which each node is shown.
+fn lives(reel: &Reel) -> Vec<Vec<usize>> {
+    let mut decoder = FrameDecoder::new(reel).unwrap();
+    let nodes = reel.description().nodes.len();
+    let mut out = vec![Vec::new(); nodes];
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).unwrap();
+        for (node, out) in out.iter_mut().enumerate() {
+            if decoder.visible(node) {
+                out.push(frame);
+            }
+        }
+    }
+    out
+}
+
+/// Eight pieces that live as said, with parts and bones allowed and without.
+fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
+    let mut world = World::default();
+    for seed in 0..8 {
+        let id = world.add(None, fall(seed), Some(0.5));
+        world.hide(id, |f| !alive(seed, f));
+    }
+    for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
+        let wanted = options(preset, Tolerance::Absolute(0.01));
+        let reel = through_everything(&world.0, &wanted);
+        let lives = lives(&reel);
+        for (seed, node) in reel.description().nodes.iter().enumerate() {
+            let number: usize = node.path.trim_start_matches("/n").parse().unwrap();
+            let wanted: Vec<usize> = (0..FRAMES).filter(|&f| alive(number, f)).collect();
+            assert_eq!(lives[seed], wanted, "{} {preset:?}", node.path);
+        }
+    }
+}
+
+#[test]
+fn f05_deleted_and_created_in_order() {
+    pieces_live(|piece, f| (5 * piece..5 * piece + 20).contains(&f));
+}
+
+#[test]
+fn f05_deleted_and_created_out_of_order() {
+    pieces_live(|piece, f| {
+        let first = 7 * (5 * piece % 8);
+        (first..first + 11 + piece).contains(&f)
+    });
+}
+
+#[test]
+fn f05_created_deleted_created_deleted() {
+    pieces_live(|piece, f| (10..20).contains(&((f + piece) % 25)) || f == piece);
+}
+
+#[test]
+fn f05_different_frame_rates() {
+    let mut world = World::default();
+    for (seed, rate) in [24.0, 30.0, 12.0, 29.97].into_iter().enumerate() {
+        let id = world.add(None, fall(seed), Some(0.5));
+        let transform = world.0.nodes[id].transform.as_mut().unwrap();
+        let times = TimeSampling::Uniform {
+            start: 0.0,
+            step: 1.0 / rate,
+        };
+        transform.matrix = transform.matrix.with_sampling(Arc::new(times));
+    }
+    let reel = through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
+    // All times at which something changes, each once: those of 12 are of 24, too.
+    assert!(reel.frame_count() > 2 * FRAMES, "{}", reel.frame_count());
+}
+
+#[test]
+fn f05_no_geometry() {
+    let mut world = World::default();
+    let root = world.add(None, fall(1), None);
+    world.add(Some(root), fall(2), None);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.reel");
+    let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
+    let failed = compile(&world.0, Vec::new(), &path, &wanted, &Silent);
+    assert!(failed.unwrap_err().to_string().contains("no mesh"));
+    assert!(!path.exists());
+    // Its transforms are a clip, if that is asked for.
+    let wanted = Options {
+        clips_only: true,
+        ..wanted
+    };
+    let report = compile(&world.0, Vec::new(), &path, &wanted, &Silent).unwrap();
+    assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
+    // A mesh without points or faces is no geometry either, but no mistake beside another.
+    let id = world.add(None, fall(3), Some(1.0));
+    let mut empty = block("/empty".into(), 1.0, 9);
+    empty.positions = Channel::constant(Vec::new());
+    empty.face_counts = Channel::constant(Vec::new());
+    empty.face_indices = Channel::constant(Vec::new());
+    let node = Node {
+        mesh: Some(1),
+        path: "/empty".into(),
+        name: "empty".into(),
+        ..world.0.nodes[id].clone()
+    };
+    world.0.nodes.push(node);
+    world.0.meshes.push(empty);
+    through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
+}
+
+#[test]
+fn f05_no_transforms() {
+    let mut world = World::default();
+    for seed in 0..3 {
+        let id = world.add(None, vec![DMat4::IDENTITY], Some(0.5));
+        world.0.nodes[id].transform = None;
+        if seed == 1 {
+            world.hide(id, |f| f % 9 < 4);
+        }
+    }
+    let reel = through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
+    assert!(reel.moving_nodes().unwrap().is_none());
+}
+
+#[test]
+fn f05_with_and_without_attributes() {
+    let mut world = World::default();
+    for seed in 0..4 {
+        world.add(None, fall(seed), Some(0.5));
+    }
+    let attribute = |scope, count: usize| Attribute {
+        name: "st".into(),
+        scope,
+        values: Channel::constant((0..count).map(|i| [i as f32 / 24.0, 0.5]).collect()),
+        indices: None,
+    };
+    let meshes = &mut world.0.meshes;
+    meshes[0].uvs = vec![attribute(Scope::FaceVarying, 24)];
+    meshes[1].uvs = vec![attribute(Scope::Vertex, 8), attribute(Scope::Uniform, 6)];
+    meshes[2].colours = vec![Attribute {
+        name: "Cd".into(),
+        scope: Scope::Constant,
+        values: Channel::constant(vec![[0.2, 0.4, 0.6, 1.0]]),
+        indices: None,
+    }];
+    let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
+    let reel = through_everything(&world.0, &wanted);
+    let uvs = |mesh: &meshreel::record::MeshRecord| {
+        let of = |s: &&meshreel::record::StreamRecord| s.semantic == Semantic::Uv;
+        mesh.streams.iter().filter(of).count()
+    };
+    let mut all: Vec<usize> = reel.description().meshes.iter().map(uvs).collect();
+    all.sort_unstable();
+    assert_eq!(all, [0, 0, 1, 2]);
+    // And none of it, if that is wanted.
+    let bare = Options {
+        channels: Channels {
+            normals: false,
+            uvs: false,
+            colours: false,
+        },
+        ..wanted
+    };
+    let reel = through_everything(&world.0, &bare);
+    assert!(
+        reel.description()
+            .meshes
+            .iter()
+            .all(|m| m.streams.len() == 1)
+    );
 }

@@ -215,6 +215,7 @@ impl Plan {
             }],
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }
@@ -237,6 +238,7 @@ impl Plan {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }
@@ -404,6 +406,7 @@ fn every_option_holds() {
                 glob: "/bo*".into(),
                 tolerance: Some(Tolerance::Absolute(0.01)),
                 method: Some(MethodChoice::Fluid),
+                parts: None,
             }],
             ..base
         },

@@ -2,7 +2,7 @@
 //! decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick going forward.
 
 use meshreel::record::{Method, Semantic, Visibility};
-use meshreel::{FrameDecoder, MeshView, Reel, Transform};
+use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, Transform};
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -144,6 +144,22 @@ impl Frames {
             }
             None => values.read(state.decoder.mesh(mesh), out).map_err(error),
         }
+    }
+
+    /// Matrices of the bones of a mesh, none where it has none.
+    pub fn bones(&self, frame: usize, mesh: usize) -> Result<Vec<BoneMatrix>, Error> {
+        let mut state = self.lock();
+        if self.reel.frame_count() > 0 {
+            state.decoder.decode(frame).map_err(error)?;
+        }
+        let bones = state.decoder.mesh(mesh).bones();
+        Ok(bones.map_or(Vec::new(), |bones| bones.matrices()))
+    }
+
+    /// What bones of a mesh do not change: gives `take` a look at it.
+    pub fn rig<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
+        let state = self.lock();
+        state.decoder.mesh(mesh).bones().map(take)
     }
 
     /// Indices and material ranges of a fluid mesh.

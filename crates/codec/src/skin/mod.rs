@@ -307,12 +307,16 @@ impl Skin {
 
     fn first_matrices(&self, out: &mut [Matrix]) {
         let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
-        let handles = match self.handles.as_ref().map(|h| &h.first) {
+        self.matrices(&self.grid, &transforms, self.first_handles(), out);
+    }
+
+    /// Handles of frame 0.
+    pub fn first_handles(&self) -> Handles<'_> {
+        match self.handles.as_ref().map(|h| &h.first) {
             None => Handles::None,
             Some(First::Narrow(first)) => Handles::Narrow(first),
             Some(First::Wide(first)) => Handles::Wide(first),
-        };
-        self.matrices(&self.grid, &transforms, handles, out);
+        }
     }
 
     fn first_cells<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {

@@ -153,6 +153,14 @@ impl Rig {
         self.regions.len()
     }
 
+    /// Bones of a point and their weights; none: it does not move.
+    pub fn influences(&self, v: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+        let pulls = self.pulls_of(v).iter();
+        pulls
+            .map(|pull| (pull.bone as usize, pull.weight))
+            .filter(|&(bone, weight)| bone < self.bones() && weight > 0.0)
+    }
+
     /// Whether bones move the same points in the same way, to the bit.
     pub fn moves_as(&self, other: &Rig) -> bool {
         self.rest == other.rest

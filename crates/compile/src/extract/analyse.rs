@@ -41,6 +41,8 @@ pub struct Request<'a> {
     pub groups: &'a [u32],
     /// Triangles, three points each. Hints only.
     pub triangles: &'a [u32],
+    /// Nothing but groups and connected pieces: what moves as neither has no part.
+    pub pieces_only: bool,
 }
 
 /// What was found.
@@ -105,7 +107,9 @@ pub fn find(all: &Trajectories, request: &Request<'_>) -> Parts {
             search.take(&members);
         }
     }
-    search.grow();
+    if !request.pieces_only {
+        search.grow();
+    }
     search.merge();
     search.swap(request.triangles);
     search.adopt(request.triangles);
@@ -445,13 +449,22 @@ impl Search<'_> {
         let mut sorted: Vec<usize> = (1..count).collect();
         sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
         let mut into: Vec<Option<usize>> = vec![None; count];
+        // Of tens of thousands of parts nearly all are told apart by one frame, which lies together for that.
+        let telling = self.telling[self.telling.len() - 1];
+        let quick: Vec<Matrix> = sorted.iter().map(|&p| matrices[p][telling]).collect();
+        let square = self.tolerance * self.tolerance;
         for (i, &small) in sorted.iter().enumerate().skip(1) {
             let Some(&first) = members[small].first() else {
                 continue;
             };
             let last = members[small][members[small].len() - 1];
-            let candidates: Vec<usize> = sorted[..i]
-                .par_iter()
+            let (from, to) = (self.all.at(0, first), self.all.at(telling, first));
+            let near =
+                |(turn, shift): &Matrix| (*turn * from + *shift - to).length_squared() <= square;
+            let candidates: Vec<usize> = (sorted[..i].par_iter().zip(&quick[..i]))
+                .with_min_len(4096)
+                .filter(|(_, matrix)| near(matrix))
+                .map(|(large, _)| large)
                 .filter(|&&large| {
                     self.follows(first, &matrices[large])
                         && self.follows(last, &matrices[large])

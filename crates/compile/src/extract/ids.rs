@@ -59,6 +59,14 @@ impl Hint {
     }
 }
 
+impl Hint {
+    /// Number of groups.
+    pub fn count(&self) -> usize {
+        let known = self.groups.iter().filter(|&&g| g != NONE);
+        known.max().map_or(0, |most| *most as usize + 1)
+    }
+}
+
 /// Values in the order in which they appear.
 fn number(numbers: &mut BTreeMap<i64, u32>, value: i64) -> u32 {
     let next = numbers.len() as u32;

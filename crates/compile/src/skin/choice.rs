@@ -1,13 +1,16 @@
 //! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins (E01, E07).
 
 use super::given::{self, Given};
+use super::hints::hints;
 use super::rigid::STILL;
 use super::{Made, Model, coder};
 use crate::cells::{self, Coder, Frames};
 use crate::encode::MeshPlan;
+use crate::extract::ids::given as given_parts;
 use crate::extract::{self, NONE, Trajectories};
-use crate::{Error, MethodChoice, Options, TransformForm};
+use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_codec::record::Method;
+use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::soft::encode::Source;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::Remark;
@@ -161,12 +164,43 @@ pub fn choose<'a>(
             tolerance: (all.diagonal() * FOLLOWS).min(extent.radius * OF_TOLERANCE),
             groups: groups.as_deref().unwrap_or_default(),
             triangles: &triangles,
+            pieces_only: plan.parts == PartsChoice::Connected,
         };
-        let parts = extract::find(&all, &request);
+        let hints = match groups {
+            Some(_) => Vec::new(),
+            None => hints(frames, &plan.parts, &plan.path, &mut remarks)?,
+        };
+        let found = given_parts(&all, &request, &hints);
+        let parts = found.parts;
+        let (from, broken) = match (&groups, found.used.map(|i| &hints[i])) {
+            (Some(_), _) => (RIG, None),
+            (None, Some(hint)) => (&hint.name[..], Some(hint.count())),
+            (None, None) if request.pieces_only => (PIECES, None),
+            (None, None) => (MOTION, None),
+        };
+        if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..]) {
+            let what = match (broken, parts.broken_groups.len()) {
+                (Some(_), 0) => None,
+                (Some(count), broken) => Some(format!(
+                    "{broken} of {count} parts of attribute '{name}' do not move as one; they were sought in the motion"
+                )),
+                (None, _) => Some(format!(
+                    "most of the {} parts of attribute '{name}' do not move as one; parts were sought in the motion",
+                    hint.count()
+                )),
+            };
+            remarks.extend(what.map(|what| Remark::new(&plan.path, what)));
+        }
+        if parts.len() > MOST_BONES as usize {
+            let what = format!(
+                "{} parts, {MOST_BONES} at most in one mesh: the smallest are kept point by point; split the mesh to keep them as parts",
+                parts.len()
+            );
+            remarks.push(Remark::new(&plan.path, what));
+        }
         let without = parts.of.iter().filter(|&&part| part == NONE).count();
         left = without as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
-            let from = if groups.is_some() { RIG } else { MOTION };
             let model = Model::of_parts(&all, &parts);
             let model = match options.transforms {
                 TransformForm::Clip => model,
@@ -205,6 +239,7 @@ pub fn choose<'a>(
 /// Where bones come from.
 const MOTION: &str = "motion";
 const RIG: &str = "rig of the file";
+const PIECES: &str = "connected pieces";
 
 fn make<'a>(
     model: &Model,

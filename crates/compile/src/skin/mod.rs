@@ -10,14 +10,18 @@
 
 mod choice;
 mod given;
+mod hints;
+mod measure;
 mod model;
 mod rigid;
 
 pub use choice::{Chosen, Tried, choose};
+pub use hints::names;
 pub use model::Model;
 
 use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};
 use crate::extract::Trajectories;
+use crate::report::{Measures, Rest};
 use crate::{Error, Options, Preset, TransformForm};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::Bones;
@@ -84,6 +88,8 @@ struct Posed<'a> {
     skin: Skin,
     rigid: Option<Rigid>,
     affine: Option<Affine>,
+    /// Of rigid bones.
+    rest: Option<Rest>,
 }
 
 /// Positions of one frame, or what is given as them.
@@ -313,6 +319,7 @@ impl<'a> Posed<'a> {
                 Some(Rigid::new(model, &rig, &hierarchy, all, schedule, room)?)
             }
         };
+        let rest = measure::rest(model, &rig, radius);
         let affine = match model.affine.len() {
             0 => None,
             _ => match affine(model, &rig, schedule, radius * HANDLE, options)? {
@@ -354,6 +361,7 @@ impl<'a> Posed<'a> {
             skin,
             rigid,
             affine,
+            rest,
         }))
     }
 
@@ -372,21 +380,30 @@ impl<'a> Posed<'a> {
         out
     }
 
-    /// Marks points that are too far off without a residual.
-    fn mark(&self, grid: &Grid, all: &Trajectories) -> Vec<bool> {
+    /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so that a mesh without residuals may be given away as
+    /// its bones.
+    fn mark(&self, grid: &Grid, all: &Trajectories, both: bool) -> Vec<bool> {
         let points = self.hierarchy.order.len();
         let limit = self.extent.radius * self.extent.radius;
         let of = |mut far: Vec<bool>, frame: usize| {
             let matrices = self.matrices(frame as u32, grid);
             let source = all.frame(frame);
-            self.skin.rig.places(&matrices, |v, at| {
-                let place = grid.position(at);
-                let source = source[self.hierarchy.order[v] as usize];
-                let square: f64 = (0..3)
-                    .map(|k| (f64::from(place[k]) - f64::from(source[k])).powi(2))
-                    .sum();
-                far[v] |= square > limit || square.is_nan();
-            });
+            for (v, far) in far.iter_mut().enumerate() {
+                let at = self.skin.rig.place(v, &matrices);
+                let source = source[self.hierarchy.order[v] as usize].map(f64::from);
+                let off = |place: [f64; 3]| -> f64 {
+                    (0..3).map(|k| (place[k] - source[k]).powi(2)).sum()
+                };
+                let cell = grid.position(at.map(|x| x.round_ties_even() as i32));
+                let square = off(cell.map(f64::from));
+                *far |= square > limit || square.is_nan();
+                if both {
+                    let bones = [0, 1, 2].map(|k| {
+                        f64::from(at[k]) * f64::from(grid.unit) + f64::from(grid.centre[k])
+                    });
+                    *far |= off(bones) > limit;
+                }
+            }
             far
         };
         let none = || vec![false; points];
@@ -421,7 +438,7 @@ impl<'a> Posed<'a> {
         let Some(mut grid) = self.free_grid(W::REACH) else {
             return Ok(Err(self));
         };
-        let far = self.mark(&grid, all);
+        let far = self.mark(&grid, all, true);
         let coded = &mut self.weights.coded;
         coded
             .iter_mut()
@@ -465,7 +482,7 @@ impl<'a> Posed<'a> {
                 Err(refused) => return Err(broken(&refused.to_string())),
             };
             grid = *made.grid();
-            let far = this.mark(&grid, all);
+            let far = this.mark(&grid, all, false);
             let more = far
                 .iter()
                 .zip(&this.weights.coded)
@@ -531,6 +548,8 @@ impl<'a> Posed<'a> {
             encoder: encoder.map(|(encoder, _)| encoder),
             keys: RwLock::default(),
             works: Mutex::new(vec![work]),
+            cells,
+            bits: Mutex::default(),
             posed: this,
         };
         Ok(Ok((coder, bones)))
@@ -575,6 +594,9 @@ struct SkinCoder<'a, W> {
     /// Decoded residuals of keys, by number.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     works: Mutex<Vec<Work<W>>>,
+    /// Cells that have a residual, in its order, and about how many bits each has taken so far.
+    cells: Vec<u32>,
+    bits: Mutex<Vec<u64>>,
     posed: Arc<Posed<'a>>,
 }
 
@@ -616,6 +638,14 @@ impl<W: Width> SkinCoder<'_, W> {
         let matrices = self.posed.matrices(frame, &self.grid);
         let mut out = vec![[W::default(); 4]; self.order.len()];
         self.skin.compose(&matrices, residual, &mut out);
+        if !residual.is_empty() {
+            let mut bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
+            bits.resize(residual.len(), 0);
+            for (bits, [x, y, z, _]) in bits.iter_mut().zip(residual) {
+                let size = |v: &W| u64::from(32 - v.get().unsigned_abs().leading_zeros());
+                *bits += size(x) + size(y) + size(z);
+            }
+        }
         let seen = cells::seen(&self.grid, &self.order, points, &out);
         match seen.error <= self.posed.extent.radius {
             true => Ok((out, seen)),
@@ -743,6 +773,11 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
     fn forget(&self, before: u32) {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&before);
+    }
+
+    fn measures(&self) -> Measures {
+        let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
+        measure::all(&self.posed, &self.cells, &bits)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::extract::{NONE, Parts, Similarity, Trajectories, skin};
 use glam::{DAffine3, DVec3};
+use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
 use meshreel_codec::soft::hierarchy::Hierarchy;
 use std::ops::Range;
@@ -19,14 +20,25 @@ pub struct Model {
 }
 
 impl Model {
-    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone.
+    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone; nor have the smallest of more than [`MOST_BONES`] parts.
     pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
         // Part 0 does not move; it is a bone all the same, so that its points need no residual.
         let mut number = vec![NONE; parts.len()];
         let mut rigid = Vec::new();
+        let mut kept = vec![true; parts.len()];
+        if parts.len() > MOST_BONES as usize {
+            let mut sizes = vec![0u32; parts.len()];
+            for &part in parts.of.iter().filter(|&&part| part != NONE) {
+                sizes[part as usize] += 1;
+            }
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by_key(|&part| (std::cmp::Reverse(sizes[part]), part));
+            (order[MOST_BONES as usize..].iter()).for_each(|&part| kept[part] = false);
+        }
         let influences = (parts.of.iter())
             .map(|&part| match number.get_mut(part as usize) {
                 None => Vec::new(),
+                Some(_) if !kept[part as usize] => Vec::new(),
                 Some(number) => {
                     if *number == NONE {
                         *number = rigid.len() as u32;

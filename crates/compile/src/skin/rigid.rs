@@ -33,6 +33,8 @@ pub struct Rigid {
     pub transforms: Vec<Vec<Transform>>,
     /// By number of the unit.
     units: BTreeMap<u32, Vec<u8>>,
+    /// By bone about how many bits its residuals take.
+    pub bits: Vec<u64>,
 }
 
 /// What one bone was coded to.
@@ -122,12 +124,18 @@ impl Rigid {
                 Ok((schedule.number(unit), bytes))
             })
             .collect::<Result<_, Error>>()?;
+        let size = |k: &i32| u64::from(2 * (32 - k.unsigned_abs().leading_zeros()));
+        let of = |track: &Track| {
+            let all = track.frames.values().flat_map(|found| &found.choice.k);
+            all.map(size).sum()
+        };
         Ok(Rigid {
             nodes,
             packed: None,
             setup,
             transforms,
             units: coded.into_iter().collect(),
+            bits: tracks.iter().map(of).collect(),
         })
     }
 
@@ -182,6 +190,7 @@ impl Rigid {
             setup,
             transforms,
             units,
+            bits: Vec::new(),
         })
     }
 

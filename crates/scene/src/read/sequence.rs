@@ -324,6 +324,7 @@ impl Builder<'_> {
             face_sets: self.face_sets(path, remarks),
             other_attributes: Vec::new(),
             is_subd: false,
+            integers: Vec::new(),
             skin: None,
         }
     }

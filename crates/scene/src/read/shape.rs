@@ -269,6 +269,7 @@ fn still_mesh(shape: Shape, name: &str) -> Mesh {
             .collect(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }

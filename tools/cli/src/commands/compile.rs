@@ -1,7 +1,8 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
 use super::{clip, info::ratio};
-use crate::cli::{self, Block, CompileArgs, Method, NOT_BUILT, UnitName};
+use crate::advice;
+use crate::cli::{self, Block, CompileArgs, Method, NOT_BUILT, Parts, UnitName};
 use crate::inputs::{self, InputOptions};
 use crate::memory::Watch;
 use crate::options_file::{self, OptionsFile};
@@ -13,7 +14,8 @@ use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MeshReport, MethodChoice, Options, Preset, Report, Tolerance, TransformForm, Tried,
+    MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, Tolerance, TransformForm,
+    Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -205,6 +207,7 @@ impl Done {
                 .map(|(pass, what)| json!({ "pass": pass, "what": what }))
                 .collect();
             value["tree"] = json!(report.tree);
+            value["advice"] = json!(advice::of_report(report));
         }
         value
     }
@@ -228,6 +231,7 @@ impl Done {
                 out.push_str(&format!("  {line}\n"));
             }
             out.push_str(&methods_table(&report.meshes));
+            out.push_str(&advice::text(&advice::of_report(report)));
             if !report.clips.is_empty() {
                 out.push_str(&clip::tried_table(&report.clips));
             }
@@ -486,6 +490,9 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     if let Some(cli::Form::Packed) = content.transforms {
         options.transforms = TransformForm::Packed;
     }
+    if let Some(parts) = &content.parts {
+        options.parts = parts_of(parts);
+    }
     options.preset = match (content.preset, content.block) {
         (Some(cli::Preset::Classic), _) | (None, Some(_)) => Preset::Classic,
         (Some(cli::Preset::Small), _) | (None, None) => Preset::Small,
@@ -532,6 +539,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
             glob: section.glob.clone(),
             tolerance: section.tolerance.map(tolerance_of),
             method: section.method.map(method_of),
+            parts: section.parts.as_ref().map(parts_of),
         })
         .collect();
     options.clips = clip_choice(file);
@@ -542,6 +550,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
                 glob: glob.clone(),
                 tolerance: Some(tolerance_of(tolerance)),
                 method: None,
+                parts: None,
             }),
             (Some(glob), units::Tolerance::Absolute(length)) => {
                 options.clips.joints.push(JointOverride {
@@ -618,6 +627,15 @@ fn tolerance_of(tolerance: units::Tolerance) -> Tolerance {
     match tolerance {
         units::Tolerance::Absolute(length) => Tolerance::Absolute(length),
         units::Tolerance::Percent(percent) => Tolerance::Relative(percent / 100.0),
+    }
+}
+
+fn parts_of(parts: &Parts) -> PartsChoice {
+    match parts {
+        Parts::Auto => PartsChoice::Auto,
+        Parts::Attribute(name) => PartsChoice::Attribute(name.clone()),
+        Parts::Connected => PartsChoice::Connected,
+        Parts::Analyse => PartsChoice::Analyse,
     }
 }
 

@@ -1,11 +1,12 @@
 //! `meshreel extract`: a `.reel` back as Alembic, glTF or a sequence of OBJ files.
 
-use crate::cli::{ExtractArgs, NOT_BUILT};
+use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
 use crate::inputs;
 use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
+use meshreel_check::scene::{As, skin_errors, to_scene_as};
 use meshreel_scene::{Remark, Scene, Unit, write};
 use serde_json::json;
 use std::path::Path;
@@ -31,9 +32,37 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         .to_string_lossy()
         .into_owned();
     let progress = Progress::new(output, &name);
-    let scene = meshreel_check::scene::to_scene(&reel)?;
+    let asked = arguments.bones.unwrap_or(Bones::Auto);
+    if asked == Bones::Skins && kind != Kind::Glb {
+        return Err(Failure::usage(format!(
+            "--as skins: only a .glb has skins, {} is none",
+            arguments.output.display()
+        )));
+    }
+    if asked == Bones::Parts && !matches!(kind, Kind::Glb | Kind::Alembic) {
+        return Err(Failure::usage(format!(
+            "--as parts: only .glb and .abc have nodes that move, {} has not",
+            arguments.output.display()
+        )));
+    }
+    let bones = match (asked, kind) {
+        (Bones::Skins, _) => As::Skins,
+        (Bones::Parts, _) => As::Parts,
+        (Bones::Auto, Kind::Glb) => As::Auto,
+        _ => As::Points,
+    };
+    let (scene, undone) = to_scene_as(&reel, bones)?;
+    let skins = skin_errors(&scene)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
+    let mut remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
+    remarks.extend(undone);
+    if asked == Bones::Skins {
+        remarks.extend(skins.iter().map(|skin| {
+            let most = units::short(skin.most);
+            let what = format!("as a skin it is up to {most} away from its decoded points");
+            Remark::new(&skin.path, what)
+        }));
+    }
     drop(progress);
     output.remarks(&remarks);
     let seconds = start.elapsed().as_secs_f64();
@@ -42,8 +71,11 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         "output": arguments.output.display().to_string(),
         "kind": kind.name(),
         "frames": times.len(),
-        "meshes": scene.meshes.len(),
+        "meshes": scene.counts.meshes,
         "clips": scene.clips.len(),
+        "skins": skins.iter().map(|skin| json!({
+            "path": skin.path, "joints": skin.joints, "max_distance": skin.most,
+        })).collect::<Vec<_>>(),
         "bytes": bytes,
         "seconds": seconds,
         "remarks": remarks_json(&remarks),
@@ -53,7 +85,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
             "{}: {} frames, {} meshes, {} clips, {} in {seconds:.2} s",
             arguments.output.display(),
             times.len(),
-            scene.meshes.len(),
+            scene.counts.meshes,
             scene.clips.len(),
             units::bytes(bytes)
         )

@@ -1,6 +1,7 @@
 //! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
 
 use super::scene_info::{SceneInfo, Wanted};
+use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
 use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
@@ -68,6 +69,7 @@ struct ReelInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::ClipInfo>,
+    advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
 }
@@ -192,6 +194,7 @@ impl ReelInfo {
                 .map(|node| node_info(node, frames.len()))
                 .collect(),
             meshes: mesh_infos(description, frames.len(), sizes.as_deref()),
+            advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
             frame_table: wanted.frames.then(|| {
                 (0..frames.len())
@@ -291,6 +294,10 @@ impl ReelInfo {
         if wanted.streams {
             out.push('\n');
             out.push_str(&self.stream_table());
+        }
+        if !self.advice.is_empty() {
+            out.push('\n');
+            out.push_str(&advice::text(&self.advice));
         }
         if let Some(frames) = &self.frame_table {
             let rows: Vec<Vec<String>> = frames
@@ -431,6 +438,34 @@ pub fn ratio(raw: u64, packed: u64) -> f64 {
         0 => 0.0,
         packed => raw as f64 / packed as f64,
     }
+}
+
+/// What there is to say of sizes without decoding frames.
+fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
+    let description = reel.description();
+    let moving = description
+        .nodes
+        .iter()
+        .filter(|node| node.animated)
+        .count();
+    let bones = description.meshes.iter().filter_map(|m| m.streams.first());
+    let bones: u32 = bones.map(|s| s.bones.rigid + s.bones.affine).sum();
+    let mut out = advice::limits(advice::Totals {
+        transforms: moving + bones as usize,
+        frames: reel.frame_count(),
+        triangles: description
+            .meshes
+            .iter()
+            .map(|m| m.indices as usize / 3)
+            .sum(),
+    });
+    if let Some(sizes) = sizes {
+        let meshes = description.meshes.iter().zip(sizes);
+        out.extend(advice::heaviest_mesh(
+            meshes.map(|(mesh, bytes)| (&mesh.path[..], *bytes)),
+        ));
+    }
+    out
 }
 
 fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {

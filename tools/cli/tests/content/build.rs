@@ -95,6 +95,7 @@ pub fn mesh(positions: Vec<Vec<Point>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     }
 }

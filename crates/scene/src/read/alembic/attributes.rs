@@ -1,7 +1,7 @@
 //! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for the
 //! elements that its metadata names.
 
-use super::channel::{Decode, Place, f64s, floats, read_bytes, size_of, u32s};
+use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, u32s};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
 use crate::{Attribute, Error, Scope};
 
@@ -202,6 +202,12 @@ impl Param {
             "it has {count} values for {} points, {} faces and {} corners",
             first.points, first.faces, first.corners
         )))
+    }
+
+    /// Decoder of whole numbers, where there is one per element.
+    pub fn integers(&self) -> Option<Decode<i64>> {
+        let single = self.values.extent == 1 && self.is_single();
+        i64s(self.values.pod).filter(|_| single)
     }
 
     /// Decoder of `TO` floats of this parameter's elements; `None` where these are no such numbers.

@@ -207,6 +207,21 @@ pub fn u32s(pod: Pod) -> Option<Decode<u32>> {
     })
 }
 
+/// Decoder of integers to i64; what does not fit becomes the largest.
+pub fn i64s(pod: Pod) -> Option<Decode<i64>> {
+    Some(match pod {
+        Pod::I64 => numbers(i64::from_le_bytes),
+        Pod::U64 => numbers(|b| u64::from_le_bytes(b).try_into().unwrap_or(i64::MAX)),
+        Pod::I32 => numbers(|b| i32::from_le_bytes(b).into()),
+        Pod::U32 => numbers(|b| u32::from_le_bytes(b).into()),
+        Pod::I16 => numbers(|b| i16::from_le_bytes(b).into()),
+        Pod::U16 => numbers(|b| u16::from_le_bytes(b).into()),
+        Pod::I8 => numbers(|b| i8::from_le_bytes(b).into()),
+        Pod::U8 => numbers(|[b]| b.into()),
+        _ => return None,
+    })
+}
+
 /// Decoder of stored numbers of `S` bytes, one value each.
 pub fn numbers<const S: usize, T: 'static>(
     number: impl Fn([u8; S]) -> T + Send + Sync + 'static,

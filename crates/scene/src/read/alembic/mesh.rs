@@ -75,6 +75,7 @@ pub fn read(
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         is_subd,
+        integers: Vec::new(),
         skin: None,
     };
     let mut reader = Attributes {
@@ -209,6 +210,13 @@ impl Attributes<'_> {
                 self.mesh.colours.push(colours);
             }
         } else {
+            // What of them does not fit the mesh is of no use, and nobody has asked for it.
+            if let Some(decode) = param.integers()
+                && let Ok(Ok((attribute, None))) =
+                    param.attribute(self.place, decode, self.first, self.last)
+            {
+                self.mesh.integers.push(attribute);
+            }
             let description = param.describe();
             self.mesh.other_attributes.push((param.name, description));
         }

@@ -330,6 +330,15 @@ fn attributes_of_all_kinds() {
         ),
         array("Pref", Pod::F32, 3, "geoScope=vtx", vec![f32s(&[0.0; 12])]),
         array(
+            "piece",
+            Pod::I32,
+            1,
+            "geoScope=vtx",
+            vec![i32s(&[7, -7, 7, 0])],
+        ),
+        array("short", Pod::I32, 1, "geoScope=vtx", vec![i32s(&[7, -7])]),
+        array("pair", Pod::I32, 2, "geoScope=vtx", vec![i32s(&[1; 8])]),
+        array(
             "bad",
             Pod::F32,
             3,
@@ -393,8 +402,17 @@ fn attributes_of_all_kinds() {
             ("tint", Scope::Uniform, [1.0; 4])
         ]
     );
-    let other = ("Pref".to_string(), "float32 x3, vertex".to_string());
-    assert_eq!(mesh.other_attributes, [other]);
+    let others: Vec<&str> = mesh.other_attributes.iter().map(|o| &o.0[..]).collect();
+    assert_eq!(others, ["Pref", "piece", "short", "pair"]);
+    assert_eq!(mesh.other_attributes[0].1, "float32 x3, vertex");
+    // Whole numbers, one each, that fit the mesh.
+    let [piece] = &mesh.integers[..] else {
+        panic!("{} attributes of whole numbers", mesh.integers.len());
+    };
+    assert_eq!((&piece.name[..], piece.scope), ("piece", Scope::Vertex));
+    let mut pieces = Vec::new();
+    piece.values.read(0, &mut pieces).unwrap();
+    assert_eq!(pieces, [7, -7, 7, 0]);
     let user: Vec<&str> = scene.nodes[0]
         .user_properties
         .iter()

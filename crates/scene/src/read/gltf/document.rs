@@ -95,6 +95,7 @@ pub(super) struct SkinJson {
     pub name: Option<String>,
     pub joints: Vec<usize>,
     pub inverse_bind_matrices: Option<usize>,
+    pub extras: serde_json::Value,
 }
 
 #[derive(Deserialize, Default)]

@@ -27,6 +27,8 @@ struct Primitive {
     colours: Vec<Option<(usize, usize)>>,
     joints: Vec<usize>,
     weights: Vec<usize>,
+    /// Attributes of one number each that the application named.
+    own: Vec<(String, usize)>,
     indices: Option<usize>,
     mode: Mode,
     /// Positions and normals.
@@ -56,6 +58,8 @@ pub(super) struct Shape {
     pub targets: usize,
     /// Influences per point.
     influences: usize,
+    /// Names of whole numbers that all primitives have.
+    integers: Vec<String>,
 }
 
 impl Shape {
@@ -78,6 +82,7 @@ impl Shape {
             colours: 0,
             targets: 0,
             influences: 0,
+            integers: Vec::new(),
         };
         let (mut lines, mut empty) = (0, 0);
         for (p, primitive) in mesh.primitives.iter().enumerate() {
@@ -129,6 +134,13 @@ impl Shape {
         let targets = out.targets;
         if out.primitives.iter().any(|p| p.targets.len() != targets) {
             return Err(document.wrong("primitives of different morph targets", at(0)));
+        }
+        let own = out.primitives[0].own.iter().map(|(name, _)| name.clone());
+        for name in own.take(MAX_SETS).collect::<Vec<_>>() {
+            let all = (out.primitives.iter()).all(|p| p.own.iter().any(|(own, _)| *own == name));
+            if all && out.integers(&name, &mut Vec::new())? {
+                out.integers.push(name);
+            }
         }
         Ok(Some(out))
     }
@@ -219,6 +231,22 @@ impl Shape {
             }
         }
         Ok(())
+    }
+
+    /// One whole number per point; false where some are none.
+    fn integers(&self, name: &str, out: &mut Vec<i64>) -> Result<bool, Error> {
+        out.clear();
+        let mut whole = true;
+        for primitive in &self.primitives {
+            let Some((_, accessor)) = primitive.own.iter().find(|(own, _)| own == name) else {
+                return Ok(false);
+            };
+            for [value] in self.vectors::<1>(*accessor)? {
+                whole &= value.fract() == 0.0;
+                out.push(value as i64);
+            }
+        }
+        Ok(whole)
     }
 
     /// Point of each corner; −1 where the file's is not there.
@@ -397,6 +425,16 @@ fn read_primitive(
         bound.0.push(fits(j, 4)?);
         bound.1.push(fits(w, 4)?);
     }
+    let mut own = Vec::new();
+    for (name, &accessor) in &json.attributes {
+        let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
+        // What does not fit is of no use, and nobody has asked for it.
+        if let (Some(name), Some("SCALAR")) = (name.strip_prefix('_'), kind)
+            && let Ok(accessor) = fits(accessor, 1)
+        {
+            own.push((name.to_owned(), accessor));
+        }
+    }
     let mut targets = Vec::with_capacity(json.targets.len());
     for target in &json.targets {
         let part = |name: &str| target.get(name).map(|&a| fits(a, 3)).transpose();
@@ -416,6 +454,7 @@ fn read_primitive(
             .collect::<Result<_, Error>>()?,
         joints: bound.0,
         weights: bound.1,
+        own,
         indices: json.indices,
         mode,
         targets,
@@ -563,7 +602,7 @@ impl Deformation {
                     samples,
                 };
                 let skin = Arc::new(Skin {
-                    skeleton: binding.skeleton,
+                    skeleton: Some(binding.skeleton),
                     joints: binding.joints,
                     inverse_bind: binding.inverse_bind.iter().map(|m| (*m).into()).collect(),
                     bind_positions,
@@ -821,7 +860,18 @@ pub(super) fn mesh(
             .collect(),
         velocities: None,
         face_sets,
-        other_attributes: Vec::new(),
+        other_attributes: (shape.integers.iter())
+            .map(|name| (name.clone(), "whole numbers, vertex".into()))
+            .collect(),
+        integers: (shape.integers.iter())
+            .map(|name| {
+                let own = name.clone();
+                let values = still(shape, move |shape: &Shape, out| {
+                    shape.integers(&own, out).map(|_| ())
+                });
+                attribute(name.clone(), values)
+            })
+            .collect(),
         is_subd: false,
         skin: moved.and_then(|moved| moved.skin.as_ref().map(|bound| bound.skin.clone())),
     })

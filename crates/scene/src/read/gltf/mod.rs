@@ -7,6 +7,7 @@
 //! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of the animation.
 //! * What is animated more than once follows the first animation that moves it; clips have them all.
 //! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars` scalar tracks.
+//!   Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
 
 mod accessor;
 mod animation;

@@ -1,7 +1,7 @@
 //! Skins as skeletons, and animations as clips of them.
 
 use super::animation::{self, Animation, Curve};
-use super::document::Document;
+use super::document::{Document, SkinJson};
 use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Marker, ScalarTrack, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
@@ -163,6 +163,14 @@ impl Skeletons {
         remarks: &mut Vec<Remark>,
     ) -> Result<Vec<Clip>, Error> {
         let mut clips = Vec::new();
+        let plain = |s: usize| {
+            let skins = document.root.skins.iter().zip(&self.of_skin);
+            let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
+            let told = |skin: &SkinJson| skin.extras.get("clip") == Some(&Value::Bool(false));
+            !own.clone().all(told) || own.next().is_none()
+        };
+        let with_clips: Vec<bool> = (0..self.nodes.len()).map(plain).collect();
+        let counted = with_clips.iter().filter(|c| **c).count();
         let mut left = MAX_VALUES;
         for (a, animation) in animations.iter().enumerate() {
             let Some((grid, exact)) = animation::grid(animation, fps, document)? else {
@@ -173,7 +181,7 @@ impl Skeletons {
                 let curves = |node: &usize| animation.nodes.get(node);
                 let moved =
                     |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
-                if !nodes.iter().any(|node| moved(&node)) {
+                if !with_clips[s] || !nodes.iter().any(|node| moved(&node)) {
                     continue;
                 }
                 let moving: usize = nodes
@@ -187,7 +195,7 @@ impl Skeletons {
                     Error::limit(&document.path, what, needed as u64, MAX_VALUES as u64)
                 })?;
                 used = true;
-                let name = match self.nodes.len() {
+                let name = match counted {
                     1 => animation.name.clone(),
                     _ => format!("{} ({})", animation.name, self.list[s].name),
                 };

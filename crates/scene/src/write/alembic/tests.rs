@@ -92,6 +92,7 @@ fn scene(winding: Winding) -> Scene {
         }],
         other_attributes: Vec::new(),
         is_subd: false,
+        integers: Vec::new(),
         skin: None,
     };
     Scene {

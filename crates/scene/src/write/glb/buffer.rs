@@ -110,6 +110,18 @@ impl Document {
         ))
     }
 
+    /// Four whole numbers each.
+    pub fn words(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
+        self.bytes.clear();
+        self.bytes
+            .extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
+        let view = self.view(Use::Vertices)?;
+        Ok(Index::push(
+            &mut self.root.accessors,
+            accessor(Some(view), values.len(), ComponentType::U16, kind(4)),
+        ))
+    }
+
     /// Differences of a morph target: only those that are not zero where that is smaller.
     pub fn deltas(&mut self, deltas: &[[f32; 3]]) -> Result<Index<Accessor>, Error> {
         let moved: Vec<u32> = (0..deltas.len() as u32)

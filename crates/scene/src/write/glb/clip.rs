@@ -26,7 +26,7 @@ fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
 }
 
-fn extras(value: Value) -> Extras {
+pub(super) fn extras(value: Value) -> Extras {
     match value.as_object().is_some_and(|map| !map.is_empty()) {
         true => RawValue::from_string(value.to_string()).ok(),
         false => None,

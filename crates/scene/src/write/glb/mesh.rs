@@ -2,17 +2,19 @@
 //! distinct frame as a morph target, and weights that are 1 for one target at a time.
 
 use super::buffer::{Document, Use};
+use super::skin::Bound;
 use crate::read::identity;
 use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
 use crate::write::corners::{Distinct, PerCorner, set_of_faces};
 use crate::write::polygon::{triangulate, usable};
-use crate::{Channel, Error, Identity, Mesh, Remark, Winding};
+use crate::{Channel, Error, Identity, Mesh, Remark, Skin, Topology, Winding};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
 use gltf_json::mesh::{Mode, MorphTarget, Primitive, Semantic};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::{Index, material};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Frames `first..end`, in which the faces are the same.
 pub(super) struct Run {
@@ -22,6 +24,8 @@ pub(super) struct Run {
     pub mesh: Option<Index<gltf_json::Mesh>>,
     /// Times and weights, where it moves.
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
+    /// What moves it instead, and whether the first joint is one for what stays.
+    pub skin: Option<(Arc<Skin>, bool)>,
 }
 
 /// Numbers of the different pairs of class and value.
@@ -220,6 +224,7 @@ impl<'a> Meshes<'a> {
             end: plan.end,
             mesh: None,
             weights: None,
+            skin: None,
         };
         // A cloud of points is drawn as such.
         let list = if parts.is_empty() && splits {
@@ -235,8 +240,20 @@ impl<'a> Meshes<'a> {
 
         let mut attributes = BTreeMap::new();
         let mut cleaned = false;
+        let mut normals = frame.vertex_normals(&list);
+        if let Some(skin) = self.own_skin(mesh, frame.positions.len()) {
+            let points: Vec<u32> = list.iter().map(|c| c.point).collect();
+            let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
+            for (set, (joints, weights)) in bound.sets.iter().enumerate() {
+                let joints = self.document.words(joints)?;
+                let weights = self.document.floats(weights, Use::Vertices, false)?;
+                attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
+                attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
+            }
+            frame.positions.clone_from(&skin.bind_positions);
+            run.skin = Some((skin, bound.still));
+        }
         let positions = frame.vertices(&list, &mut cleaned);
-        let normals = frame.vertex_normals(&list);
         attributes.insert(
             Valid(Semantic::Positions),
             self.document.floats(&positions, Use::Vertices, true)?,
@@ -274,7 +291,7 @@ impl<'a> Meshes<'a> {
         }
 
         let mut targets = Vec::new();
-        if plan.moves || plan.normals_move {
+        if run.skin.is_none() && (plan.moves || plan.normals_move) {
             let mut rows = vec![None];
             let mut known: HashMap<(Identity, Identity), Option<u32>> =
                 HashMap::from([(frame.identity(), None)]);
@@ -345,6 +362,17 @@ impl<'a> Meshes<'a> {
         };
         run.mesh = Some(Index::push(&mut self.document.root.meshes, mesh));
         Ok(run)
+    }
+
+    /// The skin of joints of its own that moves all of a mesh of so many points.
+    fn own_skin(&self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
+        let skin = mesh.skin.as_ref()?;
+        let own = skin.skeleton.is_none()
+            && mesh.topology != Topology::Heterogeneous
+            && skin.pose.len() == mesh.positions.len()
+            && skin.bind_positions.len() == points
+            && skin.joints.len() < usize::from(u16::MAX);
+        own.then(|| skin.clone())
     }
 
     /// A plain grey material of this name.

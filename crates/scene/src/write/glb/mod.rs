@@ -1,15 +1,18 @@
 //! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets, materials
 //! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own.
 //!
+//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it.
+//!
 //! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It has no
 //! shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
 
 mod buffer;
 mod clip;
 mod mesh;
+mod skin;
 
 use crate::sample::World;
-use crate::{Error, MeshId, Placed, Remark, Scene, Unit, trs};
+use crate::{Error, Mesh, MeshId, Placed, Remark, Scene, Unit, trs};
 use buffer::{Document, Use};
 use glam::{DMat3, DMat4, DQuat};
 use gltf_json::accessor::Accessor;
@@ -70,29 +73,57 @@ pub fn write(
     let world = World::new(scene, &placed)?;
     // For each placed object the node that its children hang on.
     let mut holders: Vec<Index<Node>> = Vec::with_capacity(placed.len());
+    let mut bearing = vec![false; placed.len()];
+    for parent in placed.iter().filter_map(|object| object.parent) {
+        bearing[parent] = true;
+    }
+    // Those that have got the mesh of an object below them.
+    let mut taken = vec![false; placed.len()];
     for (i, object) in placed.iter().enumerate() {
         let node = &scene.nodes[object.node];
-        let own = tree.node(&node.name);
         let parent = object.parent.filter(|_| !facts.detached.contains_key(&i));
-        tree.attach(
-            parent.map(|p| holders[p]).or(parent_of_roots),
-            own,
-            &mut roots,
-        );
-        let holder = match facts.detached.get(&i) {
-            Some(matrices) => tree.transform(own, matrices, &object.path)?,
-            None if world.is_constant(i) => {
-                tree.transform(own, &[world.local_at(i, times[0])?.0], &object.path)?
+        // A mesh is read back below its node: where the node above can have it, it has the same path again.
+        let above = parent.filter(|&p| {
+            let above = &scene.nodes[placed[p].node];
+            let named = |m: MeshId| scene.meshes[m].path.rsplit('/').next() == Some(&node.name);
+            node.transform.is_none()
+                && node.mesh.is_some_and(named)
+                && above.mesh.is_none()
+                && !bearing[i]
+                && !taken[p]
+                && facts.shown[&i] == [(0, true)]
+                && runs[&node.mesh.unwrap_or_default()].len() == 1
+        });
+        let holder = match above {
+            Some(p) => {
+                taken[p] = true;
+                holders[p]
             }
             None => {
-                let local = |&t: &f64| Ok(world.local_at(i, t)?.0);
-                let matrices = times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
-                tree.transform(own, &matrices, &object.path)?
+                let own = tree.node(&node.name);
+                tree.attach(
+                    parent.map(|p| holders[p]).or(parent_of_roots),
+                    own,
+                    &mut roots,
+                );
+                match facts.detached.get(&i) {
+                    Some(matrices) => tree.transform(own, matrices, &object.path)?,
+                    None if world.is_constant(i) => {
+                        tree.transform(own, &[world.local_at(i, times[0])?.0], &object.path)?
+                    }
+                    None => {
+                        let local = |&t: &f64| Ok(world.local_at(i, t)?.0);
+                        let matrices =
+                            times.iter().map(local).collect::<Result<Vec<_>, Error>>()?;
+                        tree.transform(own, &matrices, &object.path)?
+                    }
+                }
             }
         };
         holders.push(holder);
         if let Some(runs) = node.mesh.and_then(|m| runs.get(&m)) {
-            tree.place(holder, &node.name, runs, &facts.shown[&i])?;
+            let mesh = node.mesh.map(|m| &scene.meshes[m]);
+            tree.place(holder, &node.name, runs, &facts.shown[&i], mesh)?;
         }
     }
     if parent_of_roots.is_some() {
@@ -387,6 +418,7 @@ impl Tree<'_> {
         name: &str,
         runs: &[Run],
         shown: &[(usize, bool)],
+        source: Option<&Mesh>,
     ) -> Result<(), Error> {
         let direct = runs.len() == 1 && *shown == [(0, true)];
         for run in runs {
@@ -405,6 +437,9 @@ impl Tree<'_> {
                 node
             };
             self.get(node).mesh = Some(mesh);
+            if let (Some((skin, still)), Some(source)) = (&run.skin, source) {
+                self.own_joints(source, node, skin, *still)?;
+            }
             if let Some((input, output)) = run.weights {
                 self.channel(
                     node,

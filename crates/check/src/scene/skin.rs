@@ -1,0 +1,131 @@
+//! Bones of a decoded mesh as a skin.
+
+use super::frames::Frames;
+use super::{As, Shared};
+use glam::{DMat4, DVec3};
+use meshreel::BoneMatrix;
+use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
+use std::sync::Arc;
+
+/// Matrices of all frames together, at most: what writers hold.
+const MOST_MATRICES: usize = 1 << 23;
+
+/// The skin of a mesh, if it is to have one. `order`: vertex of each point.
+pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Option<Arc<Skin>> {
+    let record = &shared.frames.reel().description().meshes[mesh];
+    let samples = shared.samples(record.streams.first().is_some_and(|s| s.animated));
+    let plain = |vertex: usize| vertex < record.vertices as usize;
+    let points: Vec<usize> = match order {
+        Some(order) => order.iter().map(|&v| v as usize).collect(),
+        None => (0..record.vertices as usize).collect(),
+    };
+    shared.frames.rig(mesh, |rig| {
+        let asked = match shared.bones {
+            As::Points | As::Parts => false,
+            As::Auto => rig.points_with_residual() == 0,
+            As::Skins => true,
+        };
+        if !asked || rig.count() * samples > MOST_MATRICES || !points.iter().all(|&v| plain(v)) {
+            return None;
+        }
+        let own = |v: usize| rig.influences(v);
+        let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
+        let mut skin = Skin {
+            skeleton: None,
+            joints: (0..rig.count()).collect(),
+            inverse_bind: vec![DMat4::IDENTITY; rig.count()],
+            bind_positions: points.iter().map(|&v| rig.rest(v)).collect(),
+            influences,
+            joint: vec![0; points.len() * influences],
+            weight: vec![0.0; points.len() * influences],
+            pose: shared.channel(
+                samples > 1,
+                Pose {
+                    frames: shared.frames.clone(),
+                    mesh,
+                    samples,
+                },
+            ),
+        };
+        for (i, &v) in points.iter().enumerate() {
+            for (k, (joint, weight)) in own(v).enumerate() {
+                skin.joint[i * influences + k] = joint as u16;
+                skin.weight[i * influences + k] = weight;
+            }
+        }
+        Some(Arc::new(skin))
+    })?
+}
+
+/// Matrices of the bones of a mesh.
+struct Pose {
+    frames: Arc<Frames>,
+    mesh: usize,
+    samples: usize,
+}
+
+impl Source<DMat4> for Pose {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        out.extend(self.frames.bones(i, self.mesh)?.iter().map(columns));
+        Ok(())
+    }
+}
+
+/// A matrix as the scene has it.
+pub(super) fn columns(rows: &BoneMatrix) -> DMat4 {
+    let [x, y, z] = rows.map(|row| row.map(f64::from));
+    DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}
+
+/// What a skin leaves out of a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkinError {
+    /// Path of the mesh.
+    pub path: String,
+    /// Its joints.
+    pub joints: usize,
+    /// Largest distance from the decoded points in any frame, in the mesh's space.
+    pub most: f64,
+}
+
+/// Measures all skins of a decoded scene against its points.
+pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
+    let mut out = Vec::new();
+    for mesh in &scene.meshes {
+        let Some(skin) = &mesh.skin else { continue };
+        let (mut points, mut pose, mut most) = (Vec::new(), Vec::new(), 0.0f64);
+        for i in 0..mesh.positions.len() {
+            let time = mesh.positions.time(i);
+            sample::positions_at(mesh, time, &mut points)?;
+            sample::pose_at(mesh, time, &mut pose)?;
+            let k = skin.influences;
+            for (p, point) in points.iter().enumerate() {
+                let bound = DVec3::from_array(skin.bind_positions[p].map(f64::from));
+                let own = p * k..(p + 1) * k;
+                let pairs = skin.joint[own.clone()].iter().zip(&skin.weight[own]);
+                let mut sum = DVec3::ZERO;
+                let mut all = 0.0;
+                for (&joint, &w) in pairs.filter(|(_, w)| **w > 0.0) {
+                    let m = pose[usize::from(joint)];
+                    sum += m.transform_point3(bound) * f64::from(w);
+                    all += f64::from(w);
+                }
+                let at = if all > 0.0 { sum } else { bound };
+                most = most.max((at - DVec3::from_array(point.map(f64::from))).length());
+            }
+        }
+        out.push(SkinError {
+            path: mesh.path.clone(),
+            joints: skin.joints.len(),
+            most,
+        });
+    }
+    Ok(out)
+}
