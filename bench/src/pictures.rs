@@ -385,6 +385,9 @@ fn size_error(table: &str) -> anyhow::Result<String> {
             bits.parse::<f64>()?,
         ));
     }
+    // Bits per vertex and frame at the ends of the axes.
+    const LEAST: f64 = 0.02;
+    const MOST: f64 = 30.0;
     let (width, height) = (300.0, 230.0);
     let mut p = Picture::new(3.0 * width + 40.0, 2.0 * height + 80.0);
     let sequences = Baselines::read()?.sequence;
@@ -394,18 +397,18 @@ fn size_error(table: &str) -> anyhow::Result<String> {
         let (w, h) = (width - 55.0, height - 55.0);
         let at = |error: f64, bits: f64| {
             let x = (-2.0 - error.log10()) / 3.0;
-            let y = (bits.log10() + 1.3) / 2.8;
+            let y = (bits / LEAST).log10() / (MOST / LEAST).log10();
             [left + w * x, top + h * (1.0 - y)]
         };
-        for bits in [0.1, 0.3, 1.0, 3.0, 10.0, 30.0] {
+        for bits in [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0] {
             p.line(at(1e-2, bits), at(1e-5, bits), "#e4e4e4", 1.0);
             let [x, y] = at(1e-2, bits);
             p.text([x - 6.0, y + 4.0], "end", 10.5, INK, &bits.to_string());
         }
         for exponent in 2..=5 {
             let error = 10f64.powi(-exponent);
-            p.line(at(error, 0.05), at(error, 10f64.powf(1.5)), "#e4e4e4", 1.0);
-            let [x, y] = at(error, 0.05);
+            p.line(at(error, LEAST), at(error, MOST), "#e4e4e4", 1.0);
+            let [x, y] = at(error, LEAST);
             p.text(
                 [x, y + 15.0],
                 "middle",

@@ -12,8 +12,8 @@ use meshreel_codec::transform::Transform;
 /// stream besides, and corrected where a point has a residual.
 #[derive(Clone, Copy)]
 pub struct BonesView<'a> {
-    skin: &'a Skin,
-    places: &'a [u32],
+    pub(crate) skin: &'a Skin,
+    pub(crate) places: &'a [u32],
     frame: Option<(Frame<'a>, BonesLayout)>,
 }
 
@@ -59,6 +59,29 @@ impl<'a> BonesView<'a> {
             cells[cell as usize] = true;
         }
         self.places.iter().map(|&p| cells[p as usize]).collect()
+    }
+
+    /// How far each vertex is from where bones alone would put it, in the mesh's space; none without a frame. Allocates.
+    pub fn residuals(&self) -> Option<Vec<f32>> {
+        let (frame, places) = &self.frame?;
+        let length = |r: [f32; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
+        let narrow = |r: &[i16; 4]| length([r[0].into(), r[1].into(), r[2].into()]);
+        let wide = |r: &[i32; 4]| length([r[0] as f32, r[1] as f32, r[2] as f32]);
+        let lengths: Vec<f32> = match places.residual.size {
+            8 => part(frame.words, places.residual)
+                .iter()
+                .map(narrow)
+                .collect(),
+            _ => part(frame.words, places.residual)
+                .iter()
+                .map(wide)
+                .collect(),
+        };
+        let mut cells = vec![0.0; self.skin.rig.rest.len()];
+        for (&cell, length) in self.skin.rig.coded.iter().zip(lengths) {
+            cells[cell as usize] = length * self.skin.grid.unit;
+        }
+        Some(self.places.iter().map(|&p| cells[p as usize]).collect())
     }
 
     /// Where a vertex is at rest. Panics where there is no such vertex.

@@ -71,10 +71,6 @@ impl<'a> MeshView<'a> {
         view
     }
 
-    /// Per stream its parts.
-    pub(crate) fn coded(&self) -> &'a [Vec<Cells>] {
-        self.cells
-    }
     /// What rigid bones keep of the frame.
     pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;

@@ -7,13 +7,11 @@
 //! words    see the bones of FORMAT.md; position = low + size·v/65535 + rotation·(scale·s/65535 · vertex.place), in the mesh's space
 //! ```
 
-use crate::cells::{Cells, Coded};
 use crate::mesh::MeshView;
 use crate::{Error, FrameDecoder};
 use meshreel_codec::record::Method;
-use meshreel_codec::skin::Skin;
+use meshreel_codec::skin::packed::rotation;
 pub use meshreel_codec::skin::packed::{Bounds, Words};
-use meshreel_codec::skin::packed::{Packed, rotation};
 use std::collections::HashMap;
 
 /// Parts of a group at most: the threads of the smallest wave (E21).
@@ -107,19 +105,10 @@ pub struct PackedRig {
     pub inexact: usize,
 }
 
-/// The packed transforms of a mesh.
-fn packed(cells: &[Vec<Cells>]) -> Option<(&Skin, &Packed, &[u32])> {
-    let cells = cells.first()?.first()?;
-    match &cells.coded {
-        Coded::Skin(skin) => Some((skin, skin.packed.as_ref()?, &cells.places[..])),
-        Coded::Soft(_) => None,
-    }
-}
-
 impl<'a> MeshView<'a> {
     /// Packed transforms of this frame; none where the mesh has none, or no frame was decoded.
     pub fn packed(&self) -> Option<PackedFrame<'a>> {
-        packed(self.coded())?;
+        self.bones()?.skin.packed.as_ref()?;
         let words = self.bone_words()?;
         let (head, rest) = words.split_first_chunk::<7>()?;
         let (left, right) = (head[0] & 0xFFFF, head[0] >> 16);
@@ -134,14 +123,20 @@ impl<'a> MeshView<'a> {
     }
 }
 
+fn not_packed() -> Error {
+    Error::misuse("this mesh has no packed transforms: compile it with --transforms packed")
+}
+
 impl PackedRig {
     /// Of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of it.
     pub fn new(mesh: &MeshView<'_>) -> Result<PackedRig, Error> {
-        let Some((skin, packed, places)) = packed(mesh.coded()) else {
-            return Err(Error::misuse(
-                "this mesh has no packed transforms: compile it with --transforms packed",
-            ));
+        let bones = mesh
+            .bones()
+            .and_then(|b| Some((b, b.skin.packed.as_ref()?)));
+        let Some((bones, packed)) = bones else {
+            return Err(not_packed());
         };
+        let skin = bones.skin;
         if mesh.record().method != Method::Rigid {
             return Err(Error::misuse(
                 "several bones move a point of this mesh: packed transforms are for rigid parts",
@@ -161,8 +156,8 @@ impl PackedRig {
         let still = out.middles.len();
         out.middles.push([0.0; 3]);
         let bone = |vertex: u32| {
-            let own = skin.rig.bone(places[vertex as usize] as usize);
-            own.map_or(still, |b| b as usize)
+            let own = bones.influences(vertex as usize).next();
+            own.map_or(still, |(bone, _)| bone)
         };
         for (material, range) in mesh.materials().iter().enumerate() {
             let first = range.first as usize;
@@ -178,7 +173,7 @@ impl PackedRig {
                 }
                 for &vertex in triangle {
                     let part = bone(vertex);
-                    let rest = skin.rig.rest[places[vertex as usize] as usize];
+                    let rest = bones.rest(vertex as usize);
                     let middle = out.middles[part];
                     let place = [0, 1, 2].map(|k| rest[k] - middle[k]);
                     group.add(vertex, part, place);
@@ -244,9 +239,7 @@ impl PackedSequence {
         for frame in 0..decoder.reel().frame_count() {
             decoder.decode(frame)?;
             let Some(packed) = decoder.mesh(mesh).packed() else {
-                return Err(Error::misuse(
-                    "this mesh has no packed transforms: compile it with --transforms packed",
-                ));
+                return Err(not_packed());
             };
             out.offsets.push(PackedOffset {
                 first: out.transforms.len() as u32,

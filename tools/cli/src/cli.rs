@@ -76,10 +76,13 @@ pub struct PlotArgs {
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present = "vertex",
-        conflicts_with = "vertex"
+        required_unless_present_any = ["vertex", "parts"],
+        conflicts_with_all = ["vertex", "parts"]
     )]
     pub joint: Option<String>,
+    /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a residual beside them
+    #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "source"])]
+    pub parts: bool,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
     #[arg(long, value_name = "N")]
     pub vertex: Option<u32>,

@@ -603,3 +603,84 @@ fn parts_come_back_as_nodes_that_move() {
         true
     );
 }
+
+#[test]
+fn parts_and_bones_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let input = |name: &str| {
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
+        all.join(name).display().to_string()
+    };
+    let wall = input("c_wall_fracture_onemesh.abc");
+    let packed = [
+        "compile",
+        &wall,
+        "-o",
+        "wall.reel",
+        "--effort",
+        "2",
+        "--channels",
+        "positions",
+    ];
+    let packed = object(
+        &[&packed[..], &["--transforms", "packed", "--json"]].concat(),
+        at,
+    );
+    assert_eq!(packed["meshes"][0]["method"], "rigid");
+    let plot = object(
+        &["plot", "wall.reel", "--parts", "-o", "wall.png", "--json"],
+        at,
+    );
+    assert_eq!((&plot["parts"], &plot["bones"]), (&json!(350), &json!(0)));
+    let picture = std::fs::read(at.join("wall.png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 20_000);
+    assert_eq!(
+        run(&["verify", &wall, "wall.reel"], at).status.code(),
+        Some(0)
+    );
+    let flag = input("a_flag_wind.abc");
+    let soft = [
+        "compile",
+        &flag,
+        "-o",
+        "flag.reel",
+        "--method",
+        "soft",
+        "--effort",
+        "1",
+    ];
+    assert_eq!(run(&soft, at).status.code(), Some(0));
+    for (wrong, says) in [
+        (
+            &["plot", "flag.reel", "--parts"][..],
+            "no mesh of the file has parts",
+        ),
+        (
+            &["plot", "flag.reel", "--parts", "--vertex", "1"],
+            "cannot be used with",
+        ),
+        (
+            &["compile", &flag, "-o", "a.reel", "--transforms", "small"],
+            "clip, packed",
+        ),
+        (
+            &[
+                "compile",
+                &flag,
+                "-o",
+                "a.reel",
+                "--transforms",
+                "packed",
+                "--preset",
+                "classic",
+            ],
+            "no packed transforms",
+        ),
+    ] {
+        let output = run(wrong, at);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {text}");
+        assert!(text.contains(says), "{wrong:?}: {text}");
+    }
+}

@@ -180,18 +180,6 @@ impl Rig {
         self.regions.iter().take(count).map(of).collect()
     }
 
-    /// The strongest bone of a point; none where it does not move.
-    pub fn bone(&self, v: usize) -> Option<u32> {
-        let mut own = self.pulls_of(v).iter();
-        let mut best = own.next()?;
-        for pull in own.filter(|p| p.weight > 0.0) {
-            if pull.weight > best.weight {
-                best = pull;
-            }
-        }
-        ((best.bone as usize) < self.bones()).then_some(best.bone)
-    }
-
     fn pulls_of(&self, v: usize) -> &[Pull] {
         &self.pulls[self.starts[v] as usize..self.starts[v + 1] as usize]
     }

@@ -224,6 +224,7 @@ fn draw_sheet(
         ),
         columns,
         scale: format!("the tolerance of each mesh ({})", arguments.tolerance),
+        rows: ["source", "decoded", "error"],
         up: guess_up(scene.format, &points),
     }))
 }

@@ -7,6 +7,7 @@ mod demo;
 mod extract;
 mod info;
 mod live;
+mod parts;
 mod play;
 mod plot;
 mod poses;

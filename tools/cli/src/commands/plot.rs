@@ -44,6 +44,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         )));
     }
     let reel = Reel::open(&arguments.file, &Limits::default())?;
+    if arguments.parts {
+        return super::parts::draw(&reel, &target, output);
+    }
     let (scene, remarks) = match arguments.source.is_empty() {
         true => (None, Vec::new()),
         false => {
@@ -66,7 +69,11 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
             vertex as usize,
             arguments.mesh.as_deref(),
         )?,
-        (None, None) => return Err(Failure::usage("name a --joint or a --vertex")),
+        (None, None) => {
+            return Err(Failure::usage(
+                "name a --joint or a --vertex, or ask for --parts",
+            ));
+        }
     };
     let image = draw(&plot.title, &plot.subtitle, plot.times, &plot.panels);
     image.write_png(&target)?;

@@ -156,7 +156,7 @@ impl Decoded {
     }
 }
 
-fn apply(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
+pub fn apply(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
     let row = |row: &[f64; 4]| {
         row[0] * f64::from(point[0])
             + row[1] * f64::from(point[1])

@@ -1,4 +1,4 @@
-//! Contact sheets: source, decoded and error side by side, several frames from left to right.
+//! Contact sheets: several frames from left to right, of each two pictures and one in false colour.
 
 use super::font;
 use super::image::{Image, Rgb, to_linear};
@@ -25,11 +25,11 @@ pub struct Column {
     pub title: String,
     /// Below the pictures: the frame's error.
     pub note: String,
-    /// What the source has.
+    /// The upper picture: what the source has.
     pub source: Vec<Surface>,
-    /// What the decoder gives.
+    /// The one in the middle: what the decoder gives.
     pub decoded: Vec<Surface>,
-    /// Per surface of `decoded` and vertex, the error as a fraction of the tolerance.
+    /// Per surface of `decoded` and vertex, the error as a fraction of the tolerance, for the lower one.
     pub errors: Vec<Vec<f32>>,
 }
 
@@ -39,6 +39,8 @@ pub struct Sheet {
     pub title: String,
     /// Line below it.
     pub subtitle: String,
+    /// What is drawn from above to below.
+    pub rows: [&'static str; 3],
     /// Frames.
     pub columns: Vec<Column>,
     /// What the right end of the colour scale means, such as "tolerance 0.01% = 0.0012".
@@ -117,7 +119,7 @@ pub fn compose(sheet: Sheet) -> Image {
 
     let left = |column: usize| MARGIN + LABEL + column * (tile_width + GAP);
     let top = |row: usize| HEADER + row * (tile_height + GAP);
-    for (row, label) in ["source", "decoded", "error"].into_iter().enumerate() {
+    for (row, label) in sheet.rows.into_iter().enumerate() {
         let y = top(row) as f32 + tile_height as f32 / 2.0 - 8.0;
         font::draw(&mut image, label, MARGIN as f32, y, 12.0, INK);
     }
