@@ -10,6 +10,7 @@ pub mod block;
 mod bytes;
 pub mod clip;
 mod cost;
+pub mod fluid;
 pub mod index;
 pub mod isa;
 mod lanes;

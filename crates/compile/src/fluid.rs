@@ -27,7 +27,25 @@ pub struct FluidFrame {
     pub points: usize,
 }
 
-/// Lays out `frame`.
+/// Triangles and vertices of a frame, in the order of the source.
+pub struct Laid {
+    /// Vertices of each triangle.
+    pub triangles: Vec<[u32; 3]>,
+    /// Number of each triangle's material among the mesh's.
+    pub material: Vec<u32>,
+    /// By vertex its point, a corner, and the face of that.
+    pub point: Vec<u32>,
+    corner: Vec<u32>,
+    face: Vec<u32>,
+    /// Sign of the bitangent, where tangents are kept.
+    sign: Vec<f32>,
+    faces: Faces,
+    groups: normals::Groups,
+    /// Points of the source.
+    pub points: usize,
+}
+
+/// Lays out `frame` and orders it for itself.
 pub fn evaluate(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -35,9 +53,34 @@ pub fn evaluate(
     options: &Options,
     scratch: &mut Scratch,
 ) -> Result<FluidFrame, Error> {
+    let laid = lay_out(source, prepared, (frame, frame), options, scratch)?;
+    let layout = optimize::layout(
+        &laid.triangles,
+        &laid.material,
+        prepared.materials.len(),
+        laid.point.len(),
+    );
+    let order = &layout.vertex_order;
+    Ok(FluidFrame {
+        values: laid.values(source, prepared, frame, order, &layout.indices, scratch)?,
+        indices: layout.indices,
+        ranges: layout.ranges,
+        points: laid.points,
+    })
+}
+
+/// Triangles and vertices of `frame`; `lead` is the first frame of its run, whose shape says how polygons are cut and what is smooth. Leaves the
+/// points of `frame` in `scratch`.
+pub fn lay_out(
+    source: &Source<'_>,
+    prepared: &Prepared,
+    (lead, frame): (usize, usize),
+    options: &Options,
+    scratch: &mut Scratch,
+) -> Result<Laid, Error> {
     let mesh = source.mesh;
     let time = source.times[frame];
-    scratch.read(source, frame, &[])?;
+    scratch.read(source, lead, &[])?;
     let mut raw = sample::Faces::default();
     sample::faces_at(mesh, time, &mut raw)?;
     let faces = Faces::new(&raw.counts, &raw.indices, scratch.points().len());
@@ -76,11 +119,9 @@ pub fn evaluate(
     if source.mirrored() {
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
-    let want = Want {
-        normals: prepared.normals != Normals::None,
-        uvs: true,
-        colours: true,
-    };
+    if lead != frame {
+        scratch.read(source, frame, &[])?;
+    }
     let split = splitter.finish(&faces.corner_point, faces.points);
     let by_vertex: Vec<[u32; 3]> = triangles
         .corners
@@ -102,7 +143,15 @@ pub fn evaluate(
             groups: &groups,
         };
         let mut values = VertexValues::default();
-        fill(source, prepared, frame, want, scratch, origin, &mut values)?;
+        fill(
+            source,
+            prepared,
+            frame,
+            wanted(prepared),
+            scratch,
+            origin,
+            &mut values,
+        )?;
         let tangents = Tangents::new(oriented.triangles.clone(), values.vertices());
         oriented = orient(
             &oriented.triangles,
@@ -127,61 +176,67 @@ pub fn evaluate(
                 .unwrap_or(prepared.materials.len() - 1) as u32
         })
         .collect();
-    let material: Vec<u32> = triangles
+    let material = triangles
         .faces
         .iter()
         .map(|&f| number[assignment.face_material[f as usize] as usize])
         .collect();
-    let layout = optimize::layout(
-        &oriented.triangles,
-        &material,
-        prepared.materials.len(),
-        oriented.vertex.len(),
-    );
-    let order = |list: &[u32]| {
-        layout
-            .vertex_order
-            .iter()
-            .map(|&v| list[oriented.vertex[v as usize] as usize])
-            .collect::<Vec<u32>>()
+    let of = |list: &[u32]| -> Vec<u32> {
+        let vertices = oriented.vertex.iter();
+        vertices.map(|&v| list[v as usize]).collect()
     };
-    let (point, corner, face) = (
-        order(&split.vertex_point),
-        order(&split.vertex_corner),
-        order(&face),
-    );
-    let sign: Vec<f32> = layout
-        .vertex_order
-        .iter()
-        .map(|&v| oriented.signs.get(v as usize).copied().unwrap_or(1.0))
-        .collect();
-    let mut out = FluidFrame {
-        values: VertexValues::default(),
-        indices: layout.indices,
-        ranges: layout.ranges,
+    Ok(Laid {
+        point: of(&split.vertex_point),
+        corner: of(&split.vertex_corner),
+        face: of(&face),
+        sign: oriented.signs,
+        triangles: oriented.triangles,
+        material,
+        faces,
+        groups,
         points: scratch.points().len(),
-    };
-    let origin = Origin {
-        point: &point,
-        corner: &corner,
-        face: &face,
-        faces: &faces,
-        groups: &groups,
-    };
-    fill(
-        source,
-        prepared,
-        frame,
-        want,
-        scratch,
-        origin,
-        &mut out.values,
-    )?;
-    if prepared.tangents {
-        let tangents = Tangents::new(out.indices.as_chunks().0.to_vec(), out.values.vertices());
-        out.values.tangents = tangents.vertices(out.values.vertices(), &sign);
+    })
+}
+
+fn wanted(prepared: &Prepared) -> Want {
+    Want {
+        normals: prepared.normals != Normals::None,
+        uvs: true,
+        colours: true,
     }
-    Ok(out)
+}
+
+impl Laid {
+    /// Values of `frame`, whose points are in `scratch`, of vertices in `order`, which `indices` name.
+    pub fn values(
+        &self,
+        source: &Source<'_>,
+        prepared: &Prepared,
+        frame: usize,
+        order: &[u32],
+        indices: &[u32],
+        scratch: &Scratch,
+    ) -> Result<VertexValues, Error> {
+        let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
+        let (point, corner, face) = (of(&self.point), of(&self.corner), of(&self.face));
+        let origin = Origin {
+            point: &point,
+            corner: &corner,
+            face: &face,
+            faces: &self.faces,
+            groups: &self.groups,
+        };
+        let mut out = VertexValues::default();
+        let want = wanted(prepared);
+        fill(source, prepared, frame, want, scratch, origin, &mut out)?;
+        if prepared.tangents {
+            let sign = |&v: &u32| self.sign.get(v as usize).copied().unwrap_or(1.0);
+            let sign: Vec<f32> = order.iter().map(sign).collect();
+            let tangents = Tangents::new(indices.as_chunks().0.to_vec(), out.vertices());
+            out.tangents = tangents.vertices(out.vertices(), &sign);
+        }
+        Ok(out)
+    }
 }
 
 fn refine<const N: usize>(

@@ -3,6 +3,7 @@
 
 use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
 use crate::encode::MeshPlan;
+use crate::fluid_units::FluidCoder;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
 use crate::report::Measures;
@@ -64,6 +65,8 @@ pub struct MeshCoder<'a> {
     /// By stream what predicts it from the positions.
     normals: Vec<Option<NormalCoder<'a>>>,
     levels: Option<LevelCoder<'a>>,
+    /// Frames with triangles of their own.
+    fluid: Option<FluidCoder<'a>>,
     /// What moves positions, and the method that this is.
     bones: Option<(Bones, Method)>,
     /// What was tried.
@@ -90,6 +93,7 @@ impl<'a> MeshCoder<'a> {
             wide: Vec::new(),
             normals: Vec::new(),
             levels: None,
+            fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
             bones: None,
             tried: Vec::new(),
             remarks: Vec::new(),
@@ -231,12 +235,11 @@ impl<'a> MeshCoder<'a> {
 
     /// Codec of the mesh's frames, and the points of its cells.
     pub fn codec(&self) -> (u8, u32) {
-        match (self.has_cells(), self.points) {
-            (true, Some(points)) => {
-                let fast = self.options.preset == Preset::Fast;
-                let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
-                (codec, points.vertex.len() as u32)
-            }
+        let fast = self.options.preset == Preset::Fast;
+        let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
+        match (&self.fluid, self.has_cells(), self.points) {
+            (Some(fluid), ..) => (codec, fluid.points()),
+            (_, true, Some(points)) => (codec, points.vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
         }
     }
@@ -331,6 +334,9 @@ impl<'a> MeshCoder<'a> {
         let frame = self.schedule.key_frame(key);
         let normals = self.normals.iter().flatten();
         normals.for_each(|normals| normals.forget(frame));
+        if let Some(fluid) = &self.fluid {
+            fluid.forget(frame);
+        }
     }
 
     /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
@@ -352,10 +358,11 @@ impl<'a> MeshCoder<'a> {
             _ => units.iter().map(|_| Coded::default()).collect(),
         };
         let mut out = Vec::new();
+        let mut done = Default::default();
         for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
             let frames = self.schedule.frames_of(unit);
-            let mut payload = match self.plan.method {
-                Method::Fluid => self.fluid(&frames)?,
+            let mut payload = match &self.fluid {
+                Some(fluid) if !frames.is_empty() => fluid.unit(&frames, &mut done)?,
                 _ => Payload::default(),
             };
             let mut by_stream = levels.bytes.into_iter();
@@ -396,20 +403,6 @@ impl<'a> MeshCoder<'a> {
             out.push(payload);
         }
         Ok(out)
-    }
-
-    fn fluid(&self, frames: &[u32]) -> Result<Payload, Error> {
-        let mut payload = Payload::default();
-        for &frame in frames {
-            let part = self.plan.encode_fluid(frame as usize, self.options)?;
-            payload.bytes.extend_from_slice(&part.bytes);
-            payload.position_bytes += part.position_bytes;
-            payload.vertices = payload.vertices.max(part.vertices);
-            payload.indices = payload.indices.max(part.indices);
-            let (bounds, error) = (part.bounds, part.error);
-            payload.seen.push((frame, Seen { bounds, error }));
-        }
-        Ok(payload)
     }
 }
 

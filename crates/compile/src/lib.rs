@@ -9,6 +9,7 @@ pub mod evaluate;
 pub mod extract;
 pub mod flatten;
 pub mod fluid;
+pub mod fluid_units;
 pub mod identical;
 mod layered;
 mod levels;

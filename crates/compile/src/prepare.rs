@@ -12,6 +12,7 @@ use crate::mesh::{
 use crate::{Error, MethodChoice, Options};
 use glam::{DMat4, DVec3};
 use meshreel_scene::{Attribute, Mesh, Remark, sample};
+use std::collections::BTreeMap;
 
 /// A mesh to be compiled: the source with the times at which its frames are read.
 pub struct Source<'a> {
@@ -183,6 +184,10 @@ pub struct Prepared {
     pub colours: Vec<Set<4>>,
     /// Fixed topology; None = fluid.
     pub fixed: Option<Fixed>,
+    /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces and as many points.
+    pub runs: Vec<u32>,
+    /// By the first frame of a run of several, where points coincide in all of its frames: the first such point of each.
+    pub run_welds: BTreeMap<u32, Vec<u32>>,
     /// Materials, in the order of index ranges.
     pub materials: Vec<materials::Material>,
 }
@@ -218,6 +223,71 @@ pub struct Fixed {
     pub first_points: Vec<[f32; 3]>,
 }
 
+/// Finds runs of equal faces, frame by frame.
+#[derive(Default)]
+struct Runs {
+    lead: Vec<u32>,
+    welds: BTreeMap<u32, Vec<u32>>,
+    faces: sample::Faces,
+    identity: (u128, u128),
+    /// Points of its first frame.
+    first: Vec<[f32; 3]>,
+    /// Points that coincide in all frames of the run so far, if it has several.
+    classes: Option<Splitter>,
+}
+
+impl Runs {
+    fn add(&mut self, mesh: &Mesh, time: f64, object: &[[f32; 3]]) -> Result<(), Error> {
+        let identity = sample::topology_identity(mesh, time);
+        let mut goes_on = !self.lead.is_empty() && object.len() == self.first.len();
+        if goes_on && identity != self.identity {
+            let mut faces = sample::Faces::default();
+            sample::faces_at(mesh, time, &mut faces)?;
+            goes_on = faces == self.faces;
+            self.faces = faces;
+        } else if !goes_on {
+            sample::faces_at(mesh, time, &mut self.faces)?;
+        }
+        self.identity = identity;
+        if !goes_on {
+            self.end();
+            self.first.clear();
+            self.first.extend_from_slice(object);
+        }
+        let lead = match self.lead.last() {
+            Some(&lead) if goes_on => lead,
+            _ => self.lead.len() as u32,
+        };
+        self.lead.push(lead);
+        if goes_on {
+            let first = &self.first;
+            let classes = self.classes.get_or_insert_with(|| {
+                let mut classes = Splitter::new(&vec![0; first.len()]);
+                classes.refine(|p| split::all_bits(first[p as usize]));
+                classes
+            });
+            classes.refine(|p| split::all_bits(object[p as usize]));
+        }
+        Ok(())
+    }
+
+    /// The last run is over.
+    fn end(&mut self) {
+        let points = self.first.len();
+        let classes = self.classes.take().filter(|c| c.classes() < points);
+        if let (Some(classes), Some(&lead)) = (classes, self.lead.last()) {
+            let mut first = vec![split::NONE; classes.classes()];
+            let of = |p: u32| {
+                let first = &mut first[classes.class_of(p) as usize];
+                *first = (*first).min(p);
+                *first
+            };
+            self.welds
+                .insert(lead, (0..points as u32).map(of).collect());
+        }
+    }
+}
+
 /// Looks at all frames of a mesh.
 pub fn prepare(
     source: &Source<'_>,
@@ -237,6 +307,7 @@ pub fn prepare(
     let (mut extent, mut object_extent) = (Extent::default(), Extent::default());
     let (mut most, mut total, mut mended, mut moving, mut steady) =
         (0usize, 0u64, 0usize, false, true);
+    let mut runs = Runs::default();
     for frame in 0..frames {
         sample::positions_at(mesh, source.times[frame], &mut object)?;
         // What takes the place of damage says nothing about the mesh's size.
@@ -259,6 +330,17 @@ pub fn prepare(
             mend(&mut raw_points, &[]);
             source.place(frame, &raw_points, &mut points);
             extent.extend(&points);
+        }
+        if !fixed {
+            match bad {
+                0 => runs.add(mesh, source.times[frame], &object)?,
+                // As frames with changing faces are read later.
+                _ => {
+                    sample::positions_at(mesh, source.times[frame], &mut raw_points)?;
+                    mend(&mut raw_points, &[]);
+                    runs.add(mesh, source.times[frame], &raw_points)?;
+                }
+            }
         }
         most = most.max(points.len());
         total += points.len() as u64;
@@ -284,6 +366,7 @@ pub fn prepare(
             "{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
         ));
     }
+    runs.end();
     let fixed = fixed && steady;
 
     let mut prepared = Prepared {
@@ -298,6 +381,8 @@ pub fn prepare(
         uvs: Vec::new(),
         colours: Vec::new(),
         fixed: None,
+        runs: runs.lead,
+        run_welds: runs.welds,
         materials: Vec::new(),
     };
     let mut raw = sample::Faces::default();

@@ -92,12 +92,14 @@ pub(crate) struct BonesLayout {
 
 /// A mesh that brings its own topology.
 pub(crate) struct FluidLayout {
-    /// u32: vertices, indices, source points of this frame.
+    /// u32: vertices, indices, source points, points and run of this frame, see [`crate::fluid`].
     pub counts: Place,
     /// [`Range`]s.
     pub materials: Place,
     /// u32.
     pub indices: Place,
+    /// u32: point of each vertex, where vertices can share one.
+    pub point: Place,
 }
 
 /// Cells that one frame of a stream has, in each of its parts: positions are of points, the rest of vertices.
@@ -223,9 +225,17 @@ impl MeshLayout {
         let bones = bones.map(|s| (s.bones, usize::from(s.word)));
         MeshLayout {
             fluid: (mesh.method == Method::Fluid).then(|| FluidLayout {
-                counts: shelf.place(4, 3),
+                counts: shelf.place(4, 5),
                 materials: shelf.place(size_of::<Range>(), mesh.materials.len()),
                 indices: shelf.place(4, mesh.indices as usize),
+                point: shelf.place(
+                    4,
+                    if mesh.points > 0 {
+                        mesh.vertices as usize
+                    } else {
+                        0
+                    },
+                ),
             }),
             streams: (mesh.streams.iter())
                 .map(|s| of_frame(s).then(|| shelf.stream(mesh, s)))

@@ -7,8 +7,10 @@ use crate::order::Order;
 use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::nodes::Track;
+use meshreel_codec::fluid::Work;
 use meshreel_codec::record::{
-    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
+    self, CODEC_CLASSIC, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
+    StreamRecord,
 };
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_codec::transform::Transform;
@@ -497,6 +499,12 @@ fn check_limits(
         add(u64::from(mesh.indices), if fluid { 4 * slots } else { 4 });
         if mesh.has_table || fluid {
             add(vertices, 6);
+        }
+        if fluid {
+            add(u64::from(mesh.points.min(1)) * vertices, 4 * slots);
+        }
+        if fluid && mesh.codec != CODEC_CLASSIC {
+            add(1, Work::bytes(vertices, u64::from(mesh.indices)));
         }
         for stream in &mesh.streams {
             let copies = match mesh.method {

@@ -169,6 +169,18 @@ impl Order {
         }
     }
 
+    /// All frames that values of a layered frame are predicted from; a key does not count the first frame.
+    pub fn sources(&self, frame: u32) -> Frames {
+        match self {
+            Order::Serial { .. } => Frames::default(),
+            Order::Layered { schedule, .. } => {
+                let key = schedule.key_of(frame).is_some();
+                let all = schedule.references(frame);
+                all.iter().copied().filter(|&r| !(key && r == 0)).collect()
+            }
+        }
+    }
+
     /// The frames of other units that must be decoded before it.
     pub fn needs(&self, unit: usize) -> Frames {
         match self {

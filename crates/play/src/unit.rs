@@ -17,7 +17,7 @@ use crate::words::Held;
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::record::{MeshRecord, Method, Semantic};
+use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
 use meshreel_codec::stream::{self, References as StreamReferences};
 use meshreel_codec::transform;
 use meshreel_codec::word::Word;
@@ -218,6 +218,18 @@ impl Job<'_, '_> {
                     for stream in 0..mesh.streams.len() {
                         self.read_stream(m, stream, &mut bytes, scratch, out)?;
                     }
+                }
+                Method::Fluid if mesh.codec != CODEC_CLASSIC => {
+                    let unit = fluid::Unit {
+                        record: mesh,
+                        layout: &layout.meshes[m],
+                        order: self.reel.order(),
+                        unit: self.unit,
+                    };
+                    let used = unit.read(bytes, self.decoded, out, &mut worker.tables);
+                    let name = || format!("mesh {}", mesh.path);
+                    let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
+                    take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
                 }
                 Method::Fluid => {
                     let layout = &self.reel.layout().meshes[m];

@@ -1,0 +1,127 @@
+//! Which triangles and vertices lie around a vertex: what encoder and decoder both draw up from the indices of a frame.
+//!
+//! ```text
+//! corners of v    corners with index v, in index order, at most 24 of them
+//! twin of h       half-edge from u to v: in index order, each that has none takes the first among the corners of v (at most 24) that runs back
+//!                 to u and has none
+//! ```
+
+/// No half-edge.
+pub const NONE: u32 = u32::MAX;
+/// Corners of a vertex that are looked at. Part of the format.
+const MOST: usize = 24;
+/// Triangles that predict a vertex, and neighbours that do where there is no such triangle. Part of the format.
+pub const SOURCES: usize = 4;
+
+/// Corners by vertex, twins, and the indices. Its memory stays.
+#[derive(Clone, Debug, Default)]
+pub struct Neighbours {
+    indices: Vec<u32>,
+    /// Where the corners of each vertex begin, and the end.
+    first: Vec<u32>,
+    corners: Vec<u32>,
+    twin: Vec<u32>,
+}
+
+/// Vertices that predict one: (b, c, a) of triangles that continue over the edge (b, c), a on the other side; or, if there are none, neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// The triangles,
+    pub triangles: [[u32; 3]; SOURCES],
+    /// and how many there are.
+    pub triangle_count: usize,
+    /// Neighbours,
+    pub neighbours: [u32; SOURCES],
+    /// and how many there are.
+    pub neighbour_count: usize,
+}
+
+impl Neighbours {
+    /// Makes room.
+    pub fn reserve(&mut self, vertices: usize, indices: usize) {
+        for list in [&mut self.indices, &mut self.corners, &mut self.twin] {
+            list.reserve(indices.saturating_sub(list.len()));
+        }
+        (self.first).reserve((vertices + 2).saturating_sub(self.first.len()));
+    }
+
+    /// Of the triangles `indices`, all below `vertices`.
+    pub fn fill(&mut self, indices: &[u32], vertices: usize) {
+        let indices = &indices[..indices.len() / 3 * 3];
+        self.indices.clear();
+        self.indices.extend_from_slice(indices);
+        self.first.clear();
+        self.first.resize(vertices + 2, 0);
+        for &v in indices {
+            self.first[v as usize + 2] += 1;
+        }
+        for v in 2..self.first.len() {
+            self.first[v] += self.first[v - 1];
+        }
+        self.corners.clear();
+        self.corners.resize(indices.len(), 0);
+        for (h, &v) in (0..).zip(indices) {
+            let slot = &mut self.first[v as usize + 1];
+            self.corners[*slot as usize] = h;
+            *slot += 1;
+        }
+        self.twin.clear();
+        self.twin.resize(indices.len(), NONE);
+        for h in 0..indices.len() as u32 {
+            if self.twin[h as usize] != NONE {
+                continue;
+            }
+            let (from, to) = (self.index(h), self.index(next(h)));
+            let back =
+                |&&g: &&u32| self.twin[g as usize] == NONE && g != h && self.index(next(g)) == from;
+            if let Some(&g) = self.corners_of(to).iter().find(back) {
+                self.twin[h as usize] = g;
+                self.twin[g as usize] = h;
+            }
+        }
+    }
+
+    fn index(&self, h: u32) -> u32 {
+        self.indices[h as usize]
+    }
+
+    fn corners_of(&self, v: u32) -> &[u32] {
+        let v = v as usize;
+        let all = &self.corners[self.first[v] as usize..self.first[v + 1] as usize];
+        &all[..all.len().min(MOST)]
+    }
+
+    /// What is around `v` and below it.
+    #[inline]
+    pub fn around(&self, v: u32) -> Around {
+        let mut out = Around::default();
+        for &h in self.corners_of(v) {
+            let across = next(h);
+            let (b, c) = (self.index(across), self.index(next(across)));
+            let mut seen = |n: u32| {
+                let known = &out.neighbours[..out.neighbour_count];
+                if n < v && out.neighbour_count < SOURCES && !known.contains(&n) {
+                    out.neighbours[out.neighbour_count] = n;
+                    out.neighbour_count += 1;
+                }
+            };
+            seen(b);
+            seen(c);
+            let twin = self.twin[across as usize];
+            if b < v && c < v && twin != NONE && out.triangle_count < SOURCES {
+                let a = self.index(next(next(twin)));
+                if a < v {
+                    out.triangles[out.triangle_count] = [b, c, a];
+                    out.triangle_count += 1;
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The next half-edge of the triangle.
+#[inline]
+fn next(h: u32) -> u32 {
+    h - h % 3 + (h + 1) % 3
+}

@@ -1,0 +1,261 @@
+//! Meshes whose faces change: every frame holds in any order, runs of equal faces are predicted from each other, and damage is refused.
+
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_check::verify;
+use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
+use std::path::Path;
+use std::sync::Arc;
+
+fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.reel");
+    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    (std::fs::read(&path).unwrap(), report)
+}
+
+fn opened(bytes: Vec<u8>) -> Reel {
+    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
+}
+
+fn options() -> Options {
+    Options {
+        effort: 3,
+        tolerance: Tolerance::Relative(1e-4),
+        ..Options::default()
+    }
+}
+
+/// Compiles, and holds what is decoded against the scene.
+fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
+    let (bytes, report) = compiled(scene, options);
+    let reel = opened(bytes);
+    let checked = verify(scene, &reel, &|_, _| ()).unwrap();
+    assert!(checked.ok, "{checked:?}");
+    (reel, report)
+}
+
+/// A tube whose rings have as many sides as `sides` says for a frame; quads, and triangles where it is closed at its ends.
+fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
+    let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
+    for f in 0..frames {
+        let n = sides(f);
+        let (rings, time) = (2 * n, f as f32 * 0.1);
+        let mut points = vec![[0.0, 0.0, -0.2], [0.0, 0.0, 2.2]];
+        for r in 0..rings {
+            let along = 2.0 * r as f32 / (rings - 1) as f32;
+            for s in 0..n {
+                let angle = s as f32 / n as f32 * std::f32::consts::TAU;
+                let wide =
+                    0.5 + 0.2 * (3.0 * along + time).sin() + 0.1 * (2.0 * angle + time).cos();
+                points.push([wide * angle.cos(), wide * angle.sin(), along]);
+            }
+        }
+        let at = |r: usize, s: usize| (2 + r * n + s % n) as i32;
+        let (mut count, mut index) = (Vec::new(), Vec::new());
+        for s in 0..n {
+            for r in 1..rings {
+                count.push(4);
+                index.extend([at(r - 1, s), at(r - 1, s + 1), at(r, s + 1), at(r, s)]);
+            }
+            count.extend([3, 3]);
+            index.extend([
+                0,
+                at(0, s + 1),
+                at(0, s),
+                1,
+                at(rings - 1, s),
+                at(rings - 1, s + 1),
+            ]);
+        }
+        positions.push(points);
+        counts.push(count);
+        indices.push(index);
+    }
+    scene(positions, counts, indices)
+}
+
+fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<i32>>) -> Scene {
+    let times = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0 / 24.0,
+    };
+    Scene {
+        nodes: vec![Node {
+            name: "water".into(),
+            path: "/water".into(),
+            parent: None,
+            kind: NodeKind::PolyMesh,
+            transform: None,
+            visibility: None,
+            mesh: Some(0),
+            instance_of: None,
+            samples: positions.len(),
+            user_properties: Vec::new(),
+        }],
+        meshes: vec![Mesh {
+            path: "/water".into(),
+            topology: Topology::Heterogeneous,
+            positions: Channel::in_memory(times.clone(), positions),
+            face_counts: Channel::in_memory(times.clone(), counts),
+            face_indices: Channel::in_memory(times, indices),
+            winding: Winding::CounterClockwise,
+            normals: None,
+            uvs: Vec::new(),
+            colours: Vec::new(),
+            velocities: None,
+            face_sets: Vec::new(),
+            other_attributes: Vec::new(),
+            is_subd: false,
+            skin: None,
+        }],
+        ..Scene::default()
+    }
+}
+
+/// What a frame decodes to: indices, positions.
+fn decoded(decoder: &mut FrameDecoder, frame: usize) -> (Vec<u32>, Vec<[f32; 3]>) {
+    decoder.decode(frame).unwrap();
+    let mesh = decoder.mesh(0);
+    let mut positions = vec![[0.0; 3]; mesh.vertex_count()];
+    mesh.positions_into(positions.as_flattened_mut()).unwrap();
+    (mesh.indices().to_vec(), positions)
+}
+
+#[test]
+fn e02_faces_that_change_hold_in_any_order() {
+    for (preset, sides) in [(Preset::Small, 7), (Preset::Fast, 5), (Preset::Classic, 4)] {
+        let scene = tube(37, |f| sides + f * f % 5);
+        let wanted = Options {
+            preset,
+            ..options()
+        };
+        let (reel, report) = holds(&scene, &wanted);
+        assert_eq!(report.meshes[0].method, "fluid");
+        let mut forward = FrameDecoder::new(&reel).unwrap();
+        let all: Vec<_> = (0..37).map(|f| decoded(&mut forward, f)).collect();
+        let mut other = FrameDecoder::new(&reel).unwrap();
+        for frame in [36, 0, 17, 16, 15, 33, 1, 32, 8, 9, 24, 3] {
+            assert!(decoded(&mut other, frame) == all[frame], "{frame}");
+        }
+    }
+}
+
+#[test]
+fn e02_runs_of_equal_faces_are_smaller() {
+    let bytes = |run: usize| {
+        let scene = tube(48, |f| 12 + f / run % 3);
+        holds(&scene, &options()).1.meshes[0].bytes
+    };
+    let (alone, five, twenty) = (bytes(1), bytes(5), bytes(20));
+    assert!(
+        five < alone * 7 / 10 && twenty < alone * 4 / 10,
+        "{alone} {five} {twenty}"
+    );
+    // Fixed faces, forced.
+    let scene = tube(48, |_| 12);
+    let forced = Options {
+        method: MethodChoice::Fluid,
+        ..options()
+    };
+    let (_, report) = holds(&scene, &forced);
+    let soft = holds(&scene, &options()).1;
+    assert_eq!(
+        (&*report.meshes[0].method, &*soft.meshes[0].method),
+        ("fluid", "soft")
+    );
+    println!(
+        "forced fluid {} soft {}",
+        report.meshes[0].bytes, soft.meshes[0].bytes
+    );
+}
+
+#[test]
+fn e02_smaller_than_frames_alone() {
+    let scene = tube(24, |f| 16 + f % 4);
+    let classic = Options {
+        preset: Preset::Classic,
+        ..options()
+    };
+    let (small, classic) = (holds(&scene, &options()).1, holds(&scene, &classic).1);
+    let (small, classic) = (small.meshes[0].bytes, classic.meshes[0].bytes);
+    assert!(small < classic * 6 / 10, "{small} {classic}");
+}
+
+#[test]
+fn e02_frames_without_faces_or_points() {
+    let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
+    for f in 0..20 {
+        let n = if f % 4 == 1 { 0 } else { f % 7 };
+        positions.push(
+            (0..n)
+                .map(|i| [i as f32, f as f32 * 0.1, 0.0])
+                .collect::<Vec<_>>(),
+        );
+        let faces = n / 3;
+        counts.push(vec![3; faces]);
+        indices.push((0..3 * faces as i32).collect());
+    }
+    holds(&scene(positions, counts, indices), &options());
+}
+
+#[test]
+fn e02_points_that_coincide_stay_together() {
+    // Two halves whose seam is two rows of points in the same places, in runs of four frames.
+    let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
+    for f in 0..24 {
+        let n = 6 + f / 4 % 2;
+        let mut points = Vec::new();
+        for half in 0..2 {
+            for i in 0..n * n {
+                let (x, y) = (
+                    (i % n) as f32 / (n - 1) as f32,
+                    (i / n) as f32 / (n - 1) as f32,
+                );
+                let x = x + half as f32;
+                points.push([x, y, 0.1 * (7.0 * x + 5.0 * y + f as f32).sin()]);
+            }
+        }
+        let mut index = Vec::new();
+        for half in 0..2 {
+            for i in (0..n * n).filter(|i| i % n < n - 1 && i / n < n - 1) {
+                let v = (half * n * n + i) as i32;
+                index.extend([v, v + 1, v + 1 + n as i32, v + n as i32]);
+            }
+        }
+        counts.push(vec![4; index.len() / 4]);
+        positions.push(points);
+        indices.push(index);
+    }
+    let scene = scene(positions.clone(), counts, indices);
+    let (reel, _) = holds(&scene, &options());
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    for (f, source) in positions.iter().enumerate() {
+        let (_, got) = decoded(&mut decoder, f);
+        let n = 6 + f / 4 % 2;
+        let near = |p: [f32; 3]| {
+            let far = |q: &&[f32; 3]| (0..3).map(|k| (q[k] - p[k]).powi(2)).sum::<f32>();
+            let least = got.iter().map(|q| far(&q)).fold(f32::INFINITY, f32::min);
+            let all = got.iter().filter(|q| far(q) < least + 1e-6);
+            all.map(|q| q.map(f32::to_bits))
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        for row in 0..n {
+            assert_eq!(near(source[row * n + n - 1]).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn e02_corpus_holds() {
+    let Some(corpus) = std::env::var_os("MESHREEL_CORPUS") else {
+        println!("skipped: MESHREEL_CORPUS is not set");
+        return;
+    };
+    for name in ["e_metaballs", "e_sph_liquid", "e_boolean_build"] {
+        let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
+        let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
+        let (_, report) = holds(&scene, &options());
+        println!("{name}: {} bytes", report.file_bytes);
+    }
+}
