@@ -7,6 +7,7 @@ mod clips;
 mod compare;
 mod curves;
 mod decode;
+mod fluid;
 mod machine;
 mod normals;
 mod parts;
@@ -46,6 +47,8 @@ enum Command {
     Predictors(predictors::Arguments),
     /// Rigid parts of meshes, found from motion.
     Parts(parts::Arguments),
+    /// Bits of triangles that change from frame to frame.
+    Fluid(fluid::Arguments),
     /// Draws the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -64,6 +67,7 @@ fn main() -> std::process::ExitCode {
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Parts(arguments) => parts::run(&arguments),
+        Command::Fluid(arguments) => fluid::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),

@@ -1,5 +1,5 @@
 //! Triangle indices, ordered for a vertex cache, to few bytes. Lossless: order of triangles and rotation of each are kept.
-//! Used for the connectivity of every mesh.
+//! Used for the connectivity of every mesh but [`grid`]s.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -24,6 +24,7 @@
 use crate::{
     Corrupt,
     bytes::{Cursor, put_varint},
+    grid,
     word::Word,
 };
 
@@ -136,6 +137,9 @@ fn encode_corner(state: &mut State, v: u32, corners: &mut Vec<u8>, far: &mut Vec
 pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Corrupt> {
     if !out.len().is_multiple_of(3) {
         return Err(Corrupt("indices: not three per triangle"));
+    }
+    if bytes.starts_with(&grid::MARKER) {
+        return grid::decode(bytes, vertices, out);
     }
     let mut c = Cursor::new(bytes);
     let (corners, far) = (c.varint()? as usize, c.varint()? as usize);

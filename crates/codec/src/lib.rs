@@ -11,6 +11,7 @@ mod bytes;
 pub mod clip;
 mod cost;
 pub mod fluid;
+pub mod grid;
 pub mod index;
 pub mod isa;
 mod lanes;

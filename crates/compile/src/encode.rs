@@ -6,7 +6,7 @@ use crate::fluid;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::streams::{self, Levels, Typed, VertexValues};
-use crate::{Error, MethodChoice, Options, PartsChoice, with_levels};
+use crate::{Error, MethodChoice, Options, PartsChoice, Preset, with_levels};
 use meshreel_codec::{
     ball::{self, Target},
     index, octahedral,
@@ -87,6 +87,10 @@ pub fn choose_streams(
             allowed: 1 << 24,
         }
     })?;
+    let runs = fluid && options.preset != Preset::Classic && prepared.has_runs();
+    let axes = finer(&axes, extents, radius)
+        .filter(|_| runs)
+        .unwrap_or(axes);
     out.push(lattice(
         Semantic::Position,
         0,
@@ -208,6 +212,25 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
         usual().or_else(exact)
     }
 }
+
+/// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where f32 holds no such lattice well.
+fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
+    let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * FINER;
+    if step == 0.0 || step < slack(&extents, 8.0) {
+        return None;
+    }
+    let widened = |&(low, high): &(f32, f32)| match low < high {
+        true => {
+            let side = |x: f32, by: f64| (f64::from(x) + by) as f32;
+            Axis::new(side(low, -2.0 * radius), side(high, 2.0 * radius), step)
+        }
+        false => Axis::new(low, high, step),
+    };
+    extents.iter().map(widened).collect()
+}
+
+/// A little less than a quarter, so that four of its steps keep the tolerance.
+const FINER: f64 = 0.24999;
 
 fn lattice(
     semantic: Semantic,
@@ -836,6 +859,8 @@ mod tests {
                 },
             }],
             fixed: None,
+            runs: Vec::new(),
+            run_welds: Default::default(),
             materials: Vec::new(),
         }
     }

@@ -14,7 +14,7 @@ use meshreel_codec::fluid::{
     self, Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer,
 };
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::soft::schedule::Schedule;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::{Corrupt, put_sized};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -243,7 +243,8 @@ impl<'a> FluidCoder<'a> {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
                 };
-                let bits = stream(record, s, &frames, &offset, v, &order, work, writer);
+                let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::Last(_));
+                let bits = stream(record, s, &frames, (&offset, leaf), v, &order, work, writer);
                 cost[0] += u64::from(position) * bits;
                 cost[1] += bits;
             });
@@ -525,20 +526,24 @@ fn stream<W: Typed>(
     record: &StreamRecord,
     stream: usize,
     frames: &[&Held],
-    offset: &[f32],
+    (offset, leaf): (&[f32], bool),
     levels: &mut [W],
     order: &Order,
     work: &mut Work,
     writer: &mut Writer<'_>,
 ) -> u64 {
     let axes = &record.axes;
+    let radius = match offset {
+        [] => 0.0,
+        _ => ball::radius(record.tolerance, axes),
+    };
+    // The corners of a cell are this far from its middle; errors of frames that others refer to come again in these.
+    let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
     let wanted = Wanted {
         levels,
         offset,
-        radius: match offset {
-            [] => 0.0,
-            _ => ball::radius(record.tolerance, axes),
-        },
+        radius,
+        grain: if leaf { coarsest } else { coarsest / 2 }.max(1),
         most: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.levels)),
     };
     let kind = Kind::of(record.semantic);

@@ -9,9 +9,11 @@ use crate::mesh::{
     tangents::{Oriented, Tangents, orient},
     triangulate,
 };
-use crate::{Error, MethodChoice, Options};
+use crate::{Error, MethodChoice, Options, Preset};
 use glam::{DMat4, DVec3};
+use meshreel_codec::grid::Grid;
 use meshreel_scene::{Attribute, Mesh, Remark, sample};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// A mesh to be compiled: the source with the times at which its frames are read.
@@ -213,6 +215,8 @@ pub struct Fixed {
     pub tangents: Option<Tangents>,
     /// Three vertices per triangle, counter-clockwise.
     pub indices: Vec<u32>,
+    /// What the triangles follow from, where they are those of a regular grid.
+    pub grid: Option<Grid>,
     /// First index and number of indices per material.
     pub ranges: Vec<(u32, u32)>,
     /// Per triangle its face in the file.
@@ -221,6 +225,14 @@ pub struct Fixed {
     pub weld: Option<Vec<u32>>,
     /// Points of the first frame, for points that are not finite later.
     pub first_points: Vec<[f32; 3]>,
+}
+
+impl Prepared {
+    /// Whether most frames have the faces of the one before.
+    pub fn has_runs(&self) -> bool {
+        let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
+        2 * same > self.runs.len()
+    }
 }
 
 /// Finds runs of equal faces, frame by frame.
@@ -500,6 +512,7 @@ pub fn prepare(
         face_count: raw.counts.len(),
         groups,
         indices: Vec::new(),
+        grid: None,
         ranges: Vec::new(),
         triangle_face: Vec::new(),
         weld: None,
@@ -524,12 +537,33 @@ pub fn prepare(
         .iter()
         .map(|&f| assignment.face_material[f as usize])
         .collect();
-    let layout = optimize::layout(
-        &oriented.triangles,
-        &triangle_material,
-        assignment.materials.len(),
-        oriented.vertex.len(),
-    );
+    if options.preset != Preset::Classic && triangle_material.windows(2).all(|w| w[0] == w[1]) {
+        fixed.grid = grid_of(&oriented, &fixed.vertex_point);
+    }
+    let layout = match &fixed.grid {
+        Some(grid) => {
+            let (count, used) = (3 * grid.triangles.len() as u32, triangle_material[0]);
+            let range = |m: u32| match m.cmp(&used) {
+                Ordering::Less => (0, 0),
+                Ordering::Equal => (0, count),
+                Ordering::Greater => (count, 0),
+            };
+            let vertex = point_vertex(&oriented, &fixed.vertex_point);
+            let number = |p: &u32| vertex[*p as usize];
+            optimize::Layout {
+                indices: grid.indices(),
+                triangle_order: grid.triangles.clone(),
+                vertex_order: grid.vertices.iter().map(number).collect(),
+                ranges: (0..assignment.materials.len() as u32).map(range).collect(),
+            }
+        }
+        None => optimize::layout(
+            &oriented.triangles,
+            &triangle_material,
+            assignment.materials.len(),
+            oriented.vertex.len(),
+        ),
+    };
     let order = |list: &[u32]| {
         layout
             .vertex_order
@@ -563,6 +597,28 @@ pub fn prepare(
     prepared.materials = assignment.materials;
     prepared.fixed = Some(fixed);
     Ok(prepared)
+}
+
+/// The vertex of each point, where every point has one.
+fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
+    let mut out = vec![0; oriented.vertex.len()];
+    for (v, &of) in (0..).zip(&oriented.vertex) {
+        out[vertex_point[of as usize] as usize] = v;
+    }
+    out
+}
+
+/// The grid that triangles are, if they are one: vertices are points of the source, row by row.
+fn grid_of(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
+    let mut points: Vec<u32> = (oriented.vertex.iter())
+        .map(|&v| vertex_point[v as usize])
+        .collect();
+    let by_point = |t: &[u32; 3]| t.map(|v| points[v as usize]);
+    let triangles: Vec<[u32; 3]> = oriented.triangles.iter().map(by_point).collect();
+    points.sort_unstable();
+    // A seam of uvs or normals gives a point several vertices.
+    let once = points.iter().copied().eq(0..points.len() as u32);
+    once.then(|| Grid::find(&triangles, points.len())).flatten()
 }
 
 fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {

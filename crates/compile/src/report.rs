@@ -116,6 +116,8 @@ pub struct MeshReport {
     pub measures: Measures,
     /// Triangles (fluid: the most of any frame).
     pub triangles: usize,
+    /// Vertices of a row and rows, where the mesh is a regular grid whose triangles are not stored.
+    pub grid: Option<[u32; 2]>,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

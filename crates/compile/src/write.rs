@@ -246,7 +246,10 @@ pub fn write(
         };
         connectivity.add(
             m,
-            |out| index::encode(&fixed.indices, out),
+            |out| match &fixed.grid {
+                Some(grid) => grid.encode(out),
+                None => index::encode(&fixed.indices, out),
+            },
             &mut compressor,
             &mut output,
         )?;
@@ -432,6 +435,9 @@ pub fn write(
             triangles: (plan.prepared.fixed.as_ref())
                 .map_or(totals[m].indices, |fixed| fixed.indices.len())
                 / 3,
+            grid: (plan.prepared.fixed.as_ref())
+                .and_then(|fixed| fixed.grid.as_ref())
+                .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: description.meshes[m].vertices as usize,
             source_points: plan.prepared.points,
             frames: job.times.len(),

@@ -8,6 +8,7 @@ use crate::statics::Statics;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::fluid::Work;
+use meshreel_codec::grid;
 use meshreel_codec::record::{
     self, CODEC_CLASSIC, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
     StreamRecord,
@@ -232,6 +233,18 @@ impl Reel {
             ));
         }
         Ok(Some(map))
+    }
+
+    /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a regular grid.
+    pub fn grid(&self, mesh: usize) -> Result<Option<[u32; 2]>, Error> {
+        let record = self.mesh_record(mesh)?;
+        if record.method == Method::Fluid || record.connectivity.size == 0 {
+            return Ok(None);
+        }
+        let at = || format!("indices of {}", record.path);
+        let chunk = self.chunk(record.connectivity.chunk, &mut Decompressor::new())?;
+        let bytes = slice(self.path(), &chunk, record.connectivity, at)?;
+        Ok(grid::shape(bytes).map(|shape| [shape.width, shape.height]))
     }
 
     /// Chunks of its units, in order.

@@ -1,4 +1,5 @@
-//! Meshes whose faces change: every frame holds in any order, runs of equal faces are predicted from each other, and damage is refused.
+//! What is done about triangles. Meshes whose faces change: every frame holds in any order, and runs of equal faces are predicted from each other. Regular
+//! grids: they are found, and nothing is stored of them.
 
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
@@ -257,5 +258,85 @@ fn e02_corpus_holds() {
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
         let (_, report) = holds(&scene, &options());
         println!("{name}: {} bytes", report.file_bytes);
+    }
+}
+
+/// Quads of a sheet of `n` × `m` points that waves, each frame the same.
+fn waves(n: usize, m: usize, closed: bool) -> Scene {
+    let place = |i: usize, f: usize| {
+        let (x, y) = ((i % n) as f32 / n as f32, (i / n) as f32 / m as f32);
+        let high = 0.1 * (9.0 * x + 0.2 * f as f32).sin() * (7.0 * y - 0.1 * f as f32).cos();
+        match closed {
+            true => {
+                let (sin, cos) = (std::f32::consts::TAU * x).sin_cos();
+                [(1.0 + high) * cos, (1.0 + high) * sin, y]
+            }
+            false => [x, y, high],
+        }
+    };
+    let frames: Vec<_> = (0..20)
+        .map(|f| (0..n * m).map(|i| place(i, f)).collect::<Vec<_>>())
+        .collect();
+    let columns = n - usize::from(!closed);
+    let mut faces: Vec<[i32; 4]> = (0..columns * (m - 1))
+        .map(|i| {
+            let (x, y) = (i % columns, i / columns);
+            let at = |x: usize, y: usize| (x % n + y * n) as i32;
+            [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)]
+        })
+        .collect();
+    // Any order of faces will do.
+    let count = faces.len();
+    (0..count).for_each(|i| faces.swap(i, i * 37 % count));
+    let indices = faces.as_flattened().to_vec();
+    let mut scene = scene(frames, vec![vec![4; count]; 20], vec![indices.clone(); 20]);
+    let mesh = &mut scene.meshes[0];
+    mesh.topology = Topology::Constant;
+    mesh.face_counts = Channel::constant(vec![4; count]);
+    mesh.face_indices = Channel::constant(indices);
+    scene
+}
+
+#[test]
+fn e13_grids_are_found_and_hold() {
+    for preset in [Preset::Small, Preset::Fast] {
+        for (n, m, closed) in [(40, 23, false), (31, 12, true), (2, 2, false)] {
+            let wanted = Options {
+                preset,
+                ..options()
+            };
+            let (reel, report) = holds(&waves(n, m, closed), &wanted);
+            assert_eq!(reel.grid(0).unwrap(), Some([n as u32, m as u32]));
+            assert_eq!(report.meshes[0].grid, Some([n as u32, m as u32]));
+            let record = &reel.description().meshes[0];
+            assert!(record.connectivity.size < 20 + record.indices / 24);
+        }
+    }
+}
+
+#[test]
+fn e13_a_grid_with_a_hole_is_none() {
+    let mut scene = waves(20, 9, false);
+    let mut indices = Vec::new();
+    scene.meshes[0].face_indices.read(0, &mut indices).unwrap();
+    indices.truncate(indices.len() - 4);
+    scene.meshes[0].face_counts = Channel::constant(vec![4; indices.len() / 4]);
+    scene.meshes[0].face_indices = Channel::constant(indices);
+    let (reel, report) = holds(&scene, &options());
+    assert_eq!((reel.grid(0).unwrap(), report.meshes[0].grid), (None, None));
+}
+
+#[test]
+fn e13_corpus_grids_are_found() {
+    let Some(corpus) = std::env::var_os("MESHREEL_CORPUS") else {
+        println!("skipped: MESHREEL_CORPUS is not set");
+        return;
+    };
+    for (name, grid) in [("f_ocean_height", [82, 82]), ("f_ocean_choppy", [65, 65])] {
+        let path = Path::new(&corpus).join(format!("alembic/gen/{name}.abc"));
+        let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
+        let (reel, report) = holds(&scene, &options());
+        assert_eq!(reel.grid(0).unwrap(), Some(grid));
+        println!("{name}: {} bytes", report.meshes[0].bytes);
     }
 }

