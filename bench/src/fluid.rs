@@ -32,11 +32,18 @@ struct Sum {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!(
         "{:<32} {:>6} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "bits per triangle", "frames", "triangles", "border", "ordered", "+ zstd", "meshopt", "+ zstd"
+        "bits per triangle",
+        "frames",
+        "triangles",
+        "border",
+        "ordered",
+        "+ zstd",
+        "meshopt",
+        "+ zstd"
     );
     for path in &arguments.paths {
-        let (scene, _) = open(path, &ReadOptions::default())
-            .with_context(|| path.display().to_string())?;
+        let (scene, _) =
+            open(path, &ReadOptions::default()).with_context(|| path.display().to_string())?;
         for mesh in &scene.meshes {
             let times: Vec<f64> = (0..mesh.positions.len())
                 .map(|i| mesh.positions.time(i))

@@ -47,14 +47,8 @@ const MOST_GRAIN: u32 = 255;
 const NONE: u32 = u32::MAX;
 
 /// A whole number, by its length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Number([Chance; 32]);
-
-impl Default for Number {
-    fn default() -> Number {
-        Number([Chance::default(); 32])
-    }
-}
 
 impl Number {
     fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
@@ -74,7 +68,7 @@ impl Number {
 }
 
 /// What has been learnt in a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Contexts {
     connectivity: connectivity::Contexts,
     kind: Number,
@@ -85,22 +79,6 @@ struct Contexts {
     new: Chance,
     this: Chance,
     loose: Chance,
-}
-
-impl Default for Contexts {
-    fn default() -> Contexts {
-        Contexts {
-            connectivity: connectivity::Contexts::default(),
-            kind: Number::default(),
-            sizes: Default::default(),
-            weights: Default::default(),
-            grain: Number::default(),
-            other: [[Chance::default(); 2]; 2],
-            new: Chance::default(),
-            this: Chance::default(),
-            loose: Chance::default(),
-        }
-    }
 }
 
 /// What a frame has.

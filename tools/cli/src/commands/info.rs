@@ -7,9 +7,7 @@ use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
 use meshreel::FrameKind;
-use meshreel::record::{
-    Description, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility,
-};
+use meshreel::record::{Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use serde::Serialize;
 use std::fmt::Write;
