@@ -107,6 +107,7 @@ fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
             velocities: None,
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
+            integers: Vec::new(),
             is_subd: false,
             skin: None,
         }],
