@@ -56,7 +56,14 @@ fuzz_target!(|data: (u8, &[u8])| {
         }
         assert!(indices.iter().all(|&v| (v as usize) < vertices));
         let mut positions = vec![0u16; 3 * vertices];
-        let done = reader.stream(Kind::Positions, 3, &frames, &point, &mut work, &mut positions);
+        let done = reader.stream(
+            Kind::Positions,
+            3,
+            &frames,
+            &point,
+            &mut work,
+            &mut positions,
+        );
         if done.is_err() {
             return;
         }
