@@ -165,7 +165,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     for m in &followed.skin.transforms[3] {
         assert!(m.abs_diff_eq(DAffine3::IDENTITY, 1e-6), "{m:?}");
     }
-    // No weight, or a negative one: bone 0. A bone that is not there: refused.
+    // No weight, or a negative one: at rest. A bone that is not there: refused.
     let mut wrong = heavy.clone();
     (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
     let odd = given::Rig {
@@ -175,8 +175,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     let Some(odd) = given::follow(&all, &odd) else {
         panic!("refused");
     };
-    assert_eq!(odd.skin.weights[0], [(0, 1.0)]);
-    assert_eq!(odd.skin.weights[1], [(0, 1.0)]);
+    assert!(odd.skin.weights[0].is_empty() && odd.skin.weights[1].is_empty());
     wrong[2] = vec![(4, 1.0)];
     let none = given::Rig {
         weights: &wrong,
