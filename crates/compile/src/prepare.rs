@@ -380,6 +380,10 @@ pub fn prepare(
     }
     runs.end();
     let fixed = fixed && steady;
+    if !fixed && runs.lead.is_empty() {
+        // The same faces on points whose number changes: each frame by itself.
+        runs.lead = (0..frames as u32).collect();
+    }
 
     let mut prepared = Prepared {
         extent,

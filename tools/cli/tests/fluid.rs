@@ -221,8 +221,8 @@ fn e02_points_that_coincide_stay_together() {
         let mut index = Vec::new();
         for half in 0..2 {
             for i in (0..n * n).filter(|i| i % n < n - 1 && i / n < n - 1) {
-                let v = (half * n * n + i) as i32;
-                index.extend([v, v + 1, v + 1 + n as i32, v + n as i32]);
+                let v = half * n * n + i;
+                index.extend([v, v + 1, v + 1 + n, v + n]);
             }
         }
         counts.push(vec![4; index.len() / 4]);

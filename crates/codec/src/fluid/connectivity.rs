@@ -196,7 +196,7 @@ pub struct Given<'a> {
     /// Half-edges by from and to.
     half_edges: Vec<(u32, u32, u32)>,
     done: Vec<bool>,
-    /// Number of each point; [`GONE`] while it has none.
+    /// Number of each point; `u32::MAX` while it has none.
     pub number: Vec<u32>,
     /// Point of each number.
     pub points: Vec<u32>,
