@@ -6,6 +6,9 @@ use crate::quantize::Axis;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
+/// A frame, its streams, and what they took.
+type Made = (Frame, Vec<Vec<u16>>, [u64; 3]);
+
 /// Balls that move through each other, cut by marching tetrahedra: triangles of points, and the points.
 pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
     let at = |i: usize| {
@@ -455,47 +458,44 @@ fn frames_of_a_run_cost_what_moves() {
         triangles: triangles.len() as u32,
     };
     let point: Vec<u32> = (0..count as u32).collect();
-    let done = encode(
-        &mut bytes,
-        |writer| -> Result<(Frame, Vec<Vec<u16>>, [u64; 3]), Corrupt> {
-            let mut frame = Frame::empty(head, 1);
-            let mut given = Topology::new(&triangles, &triangles, &point, count, &[]);
-            writer.head(head);
-            writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
-            let ordered = |levels: Vec<u16>| -> Vec<u16> {
-                let order = &given.order;
-                (0..3)
-                    .flat_map(|k| order.iter().map(move |&v| k * count + v as usize))
-                    .map(|i| levels[i])
-                    .collect()
-            };
-            let mut all: Vec<Vec<u16>> = Vec::new();
-            let mut bits = [0; 3];
-            for (i, t) in [0.0, 2.0, 1.0].into_iter().enumerate() {
-                if i > 0 {
-                    writer.head(Head {
-                        kind: 2,
-                        source_points: 3,
-                        ..Head::default()
-                    });
-                    work.same(&frame.triangles(), count, count);
-                }
-                let mut levels = ordered(moved(t));
-                let before = all.clone();
-                let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
-                let wanted = Wanted {
-                    levels: &mut levels,
-                    offset: &[],
-                    radius: 0.0,
-                    most: [0; 4],
-                    grain: 1,
-                };
-                bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
-                all.push(levels);
+    let done = encode(&mut bytes, |writer| -> Result<Made, Corrupt> {
+        let mut frame = Frame::empty(head, 1);
+        let mut given = Topology::new(&triangles, &triangles, &point, count, &[]);
+        writer.head(head);
+        writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
+        let ordered = |levels: Vec<u16>| -> Vec<u16> {
+            let order = &given.order;
+            (0..3)
+                .flat_map(|k| order.iter().map(move |&v| k * count + v as usize))
+                .map(|i| levels[i])
+                .collect()
+        };
+        let mut all: Vec<Vec<u16>> = Vec::new();
+        let mut bits = [0; 3];
+        for (i, t) in [0.0, 2.0, 1.0].into_iter().enumerate() {
+            if i > 0 {
+                writer.head(Head {
+                    kind: 2,
+                    source_points: 3,
+                    ..Head::default()
+                });
+                work.same(&frame.triangles(), count, count);
             }
-            Ok((frame, all, bits))
-        },
-    );
+            let mut levels = ordered(moved(t));
+            let before = all.clone();
+            let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
+            let wanted = Wanted {
+                levels: &mut levels,
+                offset: &[],
+                radius: 0.0,
+                most: [0; 4],
+                grain: 1,
+            };
+            bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
+            all.push(levels);
+        }
+        Ok((frame, all, bits))
+    });
     let (wanted, all, bits) = done.unwrap();
     assert!(bits[1] < bits[0] / 2 && bits[2] < bits[1], "{bits:?}");
     let mut reader = Reader::new(&bytes).unwrap();
