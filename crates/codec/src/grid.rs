@@ -3,19 +3,18 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 5 | `marker` | `FF FF FF FF 0F`: no other mesh begins like this |
+//! | 0 | 5 | `marker` | `FF FF FF FF 0F` |
 //! | 5 | 1 … 5 | `width` | varint, vertices of a row, at least 2, or 3 where rows are closed |
 //! | … | 1 … 5 | `height` | varint, rows, at least 2; width · height is the number of vertices |
-//! | … | 1 | `flags` | bit 0: rows are closed, the last vertex is next to the first · bit 1: triangles run the other way round |
+//! | … | 1 | `flags` | bit 0: rows are closed, the last vertex of a row is next to its first · bit 1: triangles run the other way round |
 //! | … | 1 … 5 | `size` | varint, bytes of `cuts` |
-//! | … | `size` | `cuts` | for each cell, by [`crate::soft::range`]: is it cut from B to D? [the cell before][the cell above], in its strip |
+//! | … | `size` | `cuts` | a bit for each cell, by the binary coder of `crates/codec/src/soft/range.rs`: is it cut from B to D? chances: [was the cell before in its row and strip][was the one above], no for those that are not there |
 //!
 //! ```text
-//! cell       of row j and column i: A = (i, j), B = (i + 1, j), C = (i + 1, j + 1), D = (i, j + 1)
+//! cell       of row j and column i: A = (i, j), B = (i + 1, j), C = (i + 1, j + 1), D = (i, j + 1); closed: column `width` is column 0
 //! triangles  A B C, A C D where it is cut from A to C; A B D, B C D from B to D; the other way round: the last two of each change places
-//! strip      14 columns of cells, the last one what is left; strips one after the other, in each row after row, in a row from left to right:
-//!            the vertices of a row are still at hand when the next row needs them
-//! vertices   are numbered strip by strip, row by row, from left to right; the first column of a strip is the last one of the strip before
+//! strip      14 columns of cells, the last one what is left; strips one after the other, in each row after row, in a row from left to right: the order of triangles
+//! vertices   are numbered strip by strip, row by row, from left to right; strip 0 has columns 0 … 14 of them, strip s columns 14s + 1 … 14s + 14, as far as there are
 //! ```
 
 use crate::Corrupt;
