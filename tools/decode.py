@@ -1960,7 +1960,7 @@ class Changing:
         return out
 
     def values(self, k, around, frames, says, modulus):
-        signed = lambda name: unzigzag(self.number(name))
+        signed = lambda name: max(-(1 << 16), min(1 << 16, unzigzag(self.number(name))))
         grain = min(self.number("grain"), 255) + 1
         w = [signed("frames") for _ in frames]
         single, several, whole = [signed("own"), signed("own")], [signed("own"), signed("own")], signed("own")

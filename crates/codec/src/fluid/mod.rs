@@ -44,6 +44,7 @@ pub use values::REFERENCES;
 // Part of the format.
 const WALKED: usize = 16;
 const MOST_GRAIN: u32 = 255;
+const MOST_WEIGHT: i32 = 1 << 16;
 const NONE: u32 = u32::MAX;
 
 /// A whole number, by its length.
@@ -404,7 +405,10 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         weights.grain = grain.min(MOST_GRAIN) as i32 + 1;
         for (i, weight) in weights.list(frames).enumerate() {
             let number = &mut contexts.weights[usize::from(i < frames)];
-            *weight = number.signed(bits, *weight);
+            // No sum of what they weigh leaves 64 bits, whatever a file says.
+            *weight = number
+                .signed(bits, *weight)
+                .clamp(-MOST_WEIGHT, MOST_WEIGHT);
         }
         weights
     }

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for one triangle and for several, then whole: each zigzag, by the numbers
-//! of the range coder. Everything wraps at 32 bits; a value is what is left in its word.
+//! of the range coder, and cut at ±2¹⁶. Everything wraps at 32 bits; a value is what is left in its word.
 //!
 //! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel Cohen-Or, Rami Cohen and Revital Irony, *Multi-way
 //! geometry encoding*, 2002 (the mean of several).
