@@ -228,12 +228,16 @@ def node(b):
 
 
 def mesh(b):
-    m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"), has_table=bool(b.get("B") & 1))
+    m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
+    flags = b.get("B")
+    m["has_table"], m["moves"] = bool(flags & 1), None
     need(m["method"] in (0, 1, 4) and m["codec"] <= 2, "an unknown method or codec")
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
              bounds=b.get("6f"))
     for name in ("connectivity", "values", "source_map"):
         m[name] = (b.varint(), b.varint(), b.varint())
+    if flags & 2:
+        m["moves"], m["ends"] = (b.varint(), b.varint()), (b.varint(), b.varint(), b.varint())
     m["streams"] = [stream_record(b) for _ in range(b.varint())]
     m["materials"] = [dict(id=b.varint(), name=b.text(), first=b.varint(), count=b.varint()) for _ in range(b.varint())]
     return m
@@ -2208,6 +2212,7 @@ class Reel:
         ends = self.schedule is None and self.frames
         need(not ends or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
         self.static = [None if m["method"] == 4 else self.static_data(m) for m in self.description["meshes"]]
+        self.ends = [self.end_states(*each) for each in zip(self.description["meshes"], self.static)]
         self.decoded = {}
 
     def chunk(self, i):
@@ -2313,39 +2318,88 @@ class Reel:
                 for f in frames:
                     new[f]["meshes"][k] = self.fluid(b, m)
                 continue
+            content_of = lambda f: find(f)["meshes"][k]
+            own = self.own(m)
+            if not own:
+                done = self.soft(b, m, static, schedule, kind, number, frames, content_of)
+                for f in frames:
+                    new[f]["meshes"][k] = done[f]
+                continue
+            inside, start, end, ends = own
             for f in frames:
-                new[f]["meshes"][k] = dict(indices=static["indices"], streams=list(static["streams"]), states={})
-            for s, record in enumerate(m["streams"]):
-                if m["method"] != 1 or not record["animated"]:
-                    continue
-                content_of = lambda f: find(f)["meshes"][k]
-                if record["coding"] == 1:
-                    for f in frames:
-                        new[f]["meshes"][k]["streams"][s] = []
-                    for p, cells in enumerate(static["cells"][s][0]):
-                        first = lambda f: cells.first if f == 0 else content_of(f)["streams"][s][p]
-                        data = b.take(b.varint())
-                        done = {0: cells.first} if frames == [0] else cells.unit_frames(data, schedule, frames, first)
-                        for f in frames:
-                            new[f]["meshes"][k]["streams"][s].append(done[f])
-                elif record["coding"] == 2:
-                    predicted = static["predicted"][s]
-                    earlier = [content_of(f)["states"][s] for f in schedule.near(kind, number, frames)]
-                    states = predicted.unit_states(b.take(b.varint()), len(frames), earlier)
-                    for f, state in zip(frames, states):
-                        content_f = new[f]["meshes"][k]
-                        content_f["states"][s] = state
-                        content_f["streams"][s] = self.predicted_levels(
-                            predicted, record, static["cells"][0][0][0], content_f["streams"][0][0], state)
-                else:
-                    for f in frames:
-                        group = [content_of(r)["streams"][s] for r in near[f]] or None
-                        if group:
-                            group[1] = None
-                        new[f]["meshes"][k]["streams"][s] = stream(b, record, m["vertices"], static["table"],
-                                                                   static["streams"][s], group)
+                # Whole units lie inside, or outside.
+                at = 0 if f <= start and ends[0] else 1 if f >= end and ends[1] else None
+                if at is not None:
+                    new[f]["meshes"][k] = self.ends[k][at]
+            if not any(new[f]["meshes"][k] for f in frames):
+                of = lambda f: self.ends[k][0] if f == 0 and ends[0] else self.ends[k][1] if f == end - start and ends[1] \
+                    else content_of(f + start)
+                moved = [f - start for f in frames]
+                done = self.soft(b, m, static, inside, kind, number - start // 16, moved, of)
+                for f in frames:
+                    new[f]["meshes"][k] = done[f - start]
         b.end()
         self.decoded.update(new)
+
+    def own(self, m):
+        """Of a mesh that stands still for a while: the schedule of its own frames, the first and the last one, and whether it
+        stands still before, and after."""
+        if not m["moves"]:
+            return None
+        (first, last), apart, frames = m["moves"], 16 * self.schedule.restart, self.schedule.frames
+        start, end = first - first % apart, min(-(-last // apart) * apart, frames - 1)
+        ends = start > 0, end + 1 < frames
+        return (Schedule(end - start + 1, self.schedule.restart), start, end, ends) if any(ends) else None
+
+    def end_states(self, m, static):
+        """What such a mesh shows before it moves, and afterwards."""
+        own = self.own(m) if self.schedule else None
+        if not own or m["method"] != 1:
+            return None
+        b, (schedule, start, end, ends) = self.located(m["ends"]), own
+        out = [None, None]
+        for at, frame in ((0, 0), (1, end - start)):
+            if ends[at]:
+                data = Bytes(b.take(b.varint()))
+                done = self.soft(data, m, static, schedule, "key", schedule.keys.index(frame), [frame], None)
+                data.end()
+                out[at] = done[frame]
+        b.end()
+        return out
+
+    def soft(self, b, m, static, schedule, kind, number, frames, content_of):
+        """What a mesh has in the frames of a unit."""
+        new = {f: dict(indices=static["indices"], streams=list(static["streams"]), states={}) for f in frames}
+        find = lambda f: new.get(f) or content_of(f)
+        for s, record in enumerate(m["streams"]):
+            if m["method"] != 1 or not record["animated"]:
+                continue
+            if record["coding"] == 1:
+                for f in frames:
+                    new[f]["streams"][s] = []
+                for p, cells in enumerate(static["cells"][s][0]):
+                    first = lambda f: cells.first if f == 0 else find(f)["streams"][s][p]
+                    data = b.take(b.varint())
+                    done = {0: cells.first} if frames == [0] else cells.unit_frames(data, schedule, frames, first)
+                    for f in frames:
+                        new[f]["streams"][s].append(done[f])
+            elif record["coding"] == 2:
+                predicted = static["predicted"][s]
+                earlier = [find(f)["states"][s] for f in schedule.near(kind, number, frames)]
+                states = predicted.unit_states(b.take(b.varint()), len(frames), earlier)
+                for f, state in zip(frames, states):
+                    new[f]["states"][s] = state
+                    new[f]["streams"][s] = self.predicted_levels(
+                        predicted, record, static["cells"][0][0][0], new[f]["streams"][0][0], state)
+            else:
+                for f in frames:
+                    # A key does not count frame 0.
+                    references = [r for r in schedule.references(f) if r > 0 or kind != "key"]
+                    group = [find(r)["streams"][s] for r in references[:1] * 3 + (references[1:2] or references[:1])] or None
+                    if group:
+                        group[1] = None
+                    new[f]["streams"][s] = stream(b, record, m["vertices"], static["table"], static["streams"][s], group)
+        return new
 
     def frame(self, i):
         """The content of a frame, with all frames that it needs."""

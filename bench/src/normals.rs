@@ -85,6 +85,9 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
             normals: true,
             uvs: true,
             colours: false,
+            frames: times.len(),
+            start: 0,
+            moves: None,
         };
         let prepared = prepare::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;
         let Some(fixed) = &prepared.fixed else {

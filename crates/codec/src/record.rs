@@ -36,10 +36,12 @@
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
-//! | … | 1 | `flags` | bit 0 `has_table` |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
 //! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
 //! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
+//! | … | 2 … 10 or 0 | `moves` | two varints: it stands still up to the first frame, and from the second on |
+//! | … | 3 … 15 or 0 | `ends` | three varints, as above |
 //! | … | list | `streams` | positions first |
 //! | … | list | `materials` | ranges of the index buffer |
 //!
@@ -191,6 +193,10 @@ pub struct MeshRecord {
     pub source_map: Location,
     /// Whether `values` begins with a table.
     pub has_table: bool,
+    /// Up to the first of these frames it stands still, and from the second on (E06); none where it moves from first to last, or never.
+    pub moves: Option<[u32; 2]>,
+    /// What it has in the first and the last frame of its [`crate::soft::schedule::Window`], where frames lie outside of that: each a varint size and so many bytes.
+    pub ends: Location,
     /// Streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// Index ranges by material, in order. For fluid the ranges come per frame, in this order.
@@ -367,13 +373,20 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
 
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     put_text(&mesh.path, out);
-    out.extend([mesh.method as u8, mesh.codec, u8::from(mesh.has_table)]);
+    let flags = u8::from(mesh.has_table) | u8::from(mesh.moves.is_some()) << 1;
+    out.extend([mesh.method as u8, mesh.codec, flags]);
     for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
         put_varint(count, out);
     }
     put_floats(&mesh.bounds, out);
     for place in [mesh.connectivity, mesh.values, mesh.source_map] {
         for number in [place.chunk, place.offset, place.size] {
+            put_varint(number, out);
+        }
+    }
+    if let Some([first, last]) = mesh.moves {
+        let ends = mesh.ends;
+        for number in [first, last, ends.chunk, ends.offset, ends.size] {
             put_varint(number, out);
         }
     }
@@ -556,7 +569,11 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
             id: codec,
         });
     }
-    let has_table = flag(c)?;
+    let flags = c.u8()?;
+    if flags > 3 {
+        return Err(Corrupt("description: unknown flag").into());
+    }
+    let has_table = flags & 1 != 0;
     let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
     let points = c.varint()?;
     if points > vertices {
@@ -570,6 +587,14 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         *value = finite(c)?;
     }
     let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
+    let (mut moves, mut ends) = (None, Location::default());
+    if flags & 2 != 0 {
+        let [first, last] = [c.varint()?, c.varint()?];
+        if first >= last {
+            return Err(Corrupt("description: a mesh stops before it moves").into());
+        }
+        (moves, ends) = (Some([first, last]), location(c)?);
+    }
     let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
     if streams
         .first()
@@ -608,6 +633,8 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         values,
         source_map,
         has_table,
+        moves,
+        ends,
         streams,
         materials,
     })
@@ -730,14 +757,6 @@ fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
     std::str::from_utf8(bytes)
         .map(str::to_owned)
         .map_err(|_| Corrupt("description: text is not UTF-8"))
-}
-
-fn flag(c: &mut Cursor<'_>) -> Result<bool, Corrupt> {
-    match c.u8()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(Corrupt("description: unknown flag")),
-    }
 }
 
 fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
@@ -874,6 +893,12 @@ mod tests {
                 },
                 source_map: Location::default(),
                 has_table: true,
+                moves: Some([3, 200]),
+                ends: Location {
+                    chunk: 9,
+                    offset: 5,
+                    size: 300,
+                },
                 streams: vec![
                     stream(Semantic::Position, true, 2, 8),
                     stream(Semantic::QTangent, true, 2, 10),

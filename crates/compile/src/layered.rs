@@ -2,7 +2,7 @@
 //! are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::cells::{self, Coder, Decoded, Frames, Points, Seen, Sights};
-use crate::encode::MeshPlan;
+use crate::encode::{MeshPlan, NOTHING};
 use crate::fluid_units::FluidCoder;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
@@ -13,9 +13,10 @@ use meshreel_codec::put_sized;
 use meshreel_codec::record::{
     Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
-use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::soft::schedule::{INTERVAL, Schedule, Unit, Window};
 use meshreel_codec::{parallelogram, weld};
 use meshreel_scene::Remark;
+use std::sync::{Mutex, PoisonError};
 
 /// What one mesh has in one unit.
 #[derive(Default)]
@@ -52,12 +53,94 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
     plan.streams.iter().map(of).collect()
 }
 
+/// What a mesh has in units of which its own frames are only a part.
+struct Standing {
+    window: Window,
+    /// Of the file.
+    file: Schedule,
+    /// Boxes around what it shows before and after.
+    bounds: [[f32; 6]; 2],
+    /// What it has in its first and its last frame, where it is the same before, or after.
+    ends: Mutex<[Option<Payload>; 2]>,
+}
+
+impl Standing {
+    /// None where it is coded in all frames.
+    fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<Standing>, Error> {
+        let Some([first, last]) = plan.source.moves else {
+            return Ok(None);
+        };
+        let window = file.window(first, last);
+        if (window.start, window.end) == (0, file.frames() - 1) {
+            return Ok(None);
+        }
+        let (mut object, mut points) = (Vec::new(), Vec::new());
+        let mut bounds = [NOTHING; 2];
+        for (frame, bounds) in [0, plan.source.times.len() - 1]
+            .into_iter()
+            .zip(&mut bounds)
+        {
+            plan.source.object_points(frame, &[], &mut object)?;
+            plan.source.place(frame, &object, &mut points);
+            for p in &points {
+                for k in 0..3 {
+                    let [low, high] = [-plan.radius, plan.radius].map(|r| f64::from(p[k]) + r);
+                    bounds[k] = bounds[k].min((low as f32).next_down());
+                    bounds[k + 3] = bounds[k + 3].max((high as f32).next_up());
+                }
+            }
+        }
+        Ok(Some(Standing {
+            window,
+            file,
+            bounds,
+            ends: Mutex::default(),
+        }))
+    }
+
+    /// Payloads of units of the file, from those that are the mesh's own.
+    fn place(&self, units: &[Unit], own: Vec<Payload>) -> Vec<Payload> {
+        let (Window { start, end }, mut own) = (self.window, own.into_iter());
+        let payload = |&unit: &Unit| {
+            let frames = self.file.frames_of(unit);
+            let inside = self.file.unit_within(self.window, unit);
+            let Some(mut payload) = inside.and_then(|_| own.next()) else {
+                let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
+                let seen = |&frame: &u32| (frame, Seen { bounds, error: 0.0 });
+                return Payload {
+                    seen: frames.iter().map(seen).collect(),
+                    ..Payload::default()
+                };
+            };
+            payload
+                .seen
+                .iter_mut()
+                .for_each(|(frame, _)| *frame += start);
+            let end = match frames[..] {
+                [frame] if frame == start && start > 0 => 0,
+                [frame] if frame == end && end + 1 < self.file.frames() => 1,
+                _ => return payload,
+            };
+            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let seen = payload.seen.clone();
+            ends[end] = Some(payload);
+            Payload {
+                seen,
+                ..Payload::default()
+            }
+        };
+        units.iter().map(payload).collect()
+    }
+}
+
 /// The coders of a mesh.
 pub struct MeshCoder<'a> {
     plan: &'a MeshPlan<'a>,
     points: Option<&'a Points>,
     options: &'a Options,
+    /// Of its own frames.
     schedule: Schedule,
+    still: Option<Standing>,
     /// By stream its parts; none of streams kept as levels.
     cells: Vec<Vec<Box<dyn Coder + 'a>>>,
     /// By stream whether cells are 32 bits wide.
@@ -84,11 +167,14 @@ impl<'a> MeshCoder<'a> {
         schedule: Schedule,
         options: &'a Options,
     ) -> Result<MeshCoder<'a>, Error> {
+        let still = Standing::new(plan, schedule)?;
+        let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
         let mut coder = MeshCoder {
             plan,
             points,
             options,
             schedule,
+            still,
             cells: Vec::new(),
             wide: Vec::new(),
             normals: Vec::new(),
@@ -278,8 +364,23 @@ impl<'a> MeshCoder<'a> {
         position_bytes
     }
 
-    /// The keys of a segment, in order.
+    /// The keys of a segment of the file, in order.
     pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+        let Some(still) = &self.still else {
+            return self.own_segment(segment);
+        };
+        let units: Vec<Unit> = still.file.segment(segment).map(Unit::Key).collect();
+        let own = units
+            .iter()
+            .find_map(|&u| still.file.unit_within(still.window, u));
+        let own = match own {
+            Some(Unit::Key(key)) => self.own_segment(key / self.schedule.restart())?,
+            _ => Vec::new(),
+        };
+        Ok(still.place(&units, own))
+    }
+
+    fn own_segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
         let keys = self.schedule.segment(segment);
         let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
         let mut parts: Vec<Vec<Part>> = Vec::new();
@@ -304,8 +405,35 @@ impl<'a> MeshCoder<'a> {
         self.gather(&units, parts, decoded)
     }
 
-    /// Units Inner and Last of a group; the keys that it needs have been coded.
+    /// Units Inner and Last of a group of the file; the keys that it needs have been coded.
     pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
+        let Some(still) = &self.still else {
+            return self.own_group(group);
+        };
+        let units = [Unit::Inner(group), Unit::Last(group)];
+        let own = units.map(|u| still.file.unit_within(still.window, u));
+        let ([Some(Unit::Inner(g)), _] | [_, Some(Unit::Last(g))]) = own else {
+            return Ok(still.place(&units, Vec::new()));
+        };
+        let coded = self.own_group(g)?.into_iter().zip(own);
+        let own = coded.filter(|(_, unit)| unit.is_some()).map(|c| c.0);
+        Ok(still.place(&units, own.collect()))
+    }
+
+    /// What the mesh has in the frames at the ends of its own, where those are not all; how many bytes of it positions need.
+    pub fn ends(&self) -> (Vec<u8>, usize) {
+        let (mut bytes, mut positions) = (Vec::new(), 0);
+        if let Some(still) = &self.still {
+            let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            for end in ends.iter().flatten() {
+                put_sized(&end.bytes, &mut bytes);
+                positions += end.position_bytes;
+            }
+        }
+        (bytes, positions)
+    }
+
+    fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let units = [Unit::Inner(group), Unit::Last(group)];
         let mut parts: Vec<Vec<Part>> = Vec::new();
         let mut decoded = None;
@@ -327,8 +455,10 @@ impl<'a> MeshCoder<'a> {
         self.gather(&units, parts, decoded)
     }
 
-    /// Keys of segments before this one are not needed any more.
+    /// Keys of the file before this one are not needed any more.
     pub fn forget(&self, key: u32) {
+        let earlier = self.still.as_ref().map_or(0, |s| s.window.start / INTERVAL);
+        let key = key.saturating_sub(earlier);
         let parts = self.cells.iter().flatten();
         parts.for_each(|part| part.forget(key));
         let frame = self.schedule.key_frame(key);

@@ -23,6 +23,7 @@ mod predicted;
 pub mod prepare;
 pub mod report;
 mod skin;
+mod still;
 pub mod streams;
 mod units;
 mod write;

@@ -7,11 +7,13 @@ use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Prepared, Source, prepare};
 use crate::report::{Phase, Progress, Report};
+use crate::still;
 use crate::{
     Error, MethodChoice, Options, PartsChoice, Preset, Tolerance, identical, nodes, write,
 };
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::record::{Method, Visibility};
+use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
 use rayon::prelude::*;
 use std::path::Path;
@@ -316,16 +318,45 @@ impl<'a> Compiler<'a> {
                 last
             })
             .collect();
-        let times = read.iter().map(|&f| times[f]).collect();
+        let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
         let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
         Source {
             mesh: &self.scene.meshes[mesh],
+            frames: times.len(),
+            start: 0,
+            moves: None,
             times,
             matrices,
             normals: channels.normals,
             uvs: channels.uvs,
             colours: channels.colours,
         }
+    }
+
+    /// The same, as far as it moves, and what is to be known of it.
+    fn prepared(
+        &self,
+        mesh: MeshId,
+        times: &[f64],
+        shown: &FrameSet,
+        matrices: Option<Vec<glam::DMat4>>,
+        method: MethodChoice,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<(Source<'a>, Prepared), Error> {
+        let mut source = self.source(mesh, times, shown, matrices.clone());
+        if self.options.preset != Preset::Classic && method != MethodChoice::Fluid {
+            let schedule = Schedule::new(times.len() as u32, self.options.restart());
+            still::trim(&mut source, schedule)?;
+        }
+        let prepared = prepare(&source, method, self.options, remarks)?;
+        if prepared.fixed.is_some() || source.moves.is_none() {
+            return Ok((source, prepared));
+        }
+        // The same faces on points whose number changes.
+        remarks.clear();
+        let source = self.source(mesh, times, shown, matrices);
+        let prepared = prepare(&source, method, self.options, remarks)?;
+        Ok((source, prepared))
     }
 
     fn analyse(
@@ -360,9 +391,9 @@ impl<'a> Compiler<'a> {
                 placements
                     .iter()
                     .for_each(|&i| shown.extend(&motion.visible[i]));
-                let source = this.source(mesh, times, &shown, None);
                 let mut remarks = Vec::new();
-                let prepared = prepare(&source, method, this.options, &mut remarks)?;
+                let (source, prepared) =
+                    this.prepared(mesh, times, &shown, None, method, &mut remarks)?;
                 progress.update(
                     Phase::Analyse,
                     done.fetch_add(1, Ordering::Relaxed) + 1,
@@ -508,9 +539,9 @@ impl<'a> Compiler<'a> {
                 old.placements.retain(|&p| p != i);
                 let (mesh, method) = (old.mesh, old.method);
                 let shown = motion.visible[i].clone();
-                let source = self.source(mesh, times, &shown, Some(matrices));
                 let mut ignored = Vec::new();
-                let prepared = prepare(&source, method, self.options, &mut ignored)?;
+                let (source, prepared) =
+                    self.prepared(mesh, times, &shown, Some(matrices), method, &mut ignored)?;
                 candidate_of[i] = meshes.len();
                 meshes.push(Candidate {
                     mesh,
@@ -741,7 +772,7 @@ impl<'a> Compiler<'a> {
             static_error: Vec::new(),
             shown: candidate.shown,
         };
-        plan.finish(times.len(), &mut Scratch::default())?;
+        plan.finish(plan.source.times.len(), &mut Scratch::default())?;
         Ok((plan, candidate.placements, remarks))
     }
 

@@ -16,7 +16,7 @@ use meshreel_scene::{Attribute, Mesh, Remark, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A mesh to be compiled: the source with the times at which its frames are read.
+/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own, see [`crate::still`].
 pub struct Source<'a> {
     /// The source.
     pub mesh: &'a Mesh,
@@ -31,6 +31,12 @@ pub struct Source<'a> {
     pub uvs: bool,
     #[allow(missing_docs)]
     pub colours: bool,
+    /// Frames of the animation.
+    pub frames: usize,
+    /// Where its own frames begin among them.
+    pub start: usize,
+    /// Up to the first of these frames of the animation it stands still, and from the second on.
+    pub moves: Option<[u32; 2]>,
 }
 
 /// Coordinates beyond this are taken for damage: squares of distances must stay finite in f32.
@@ -380,6 +386,7 @@ pub fn prepare(
     }
     runs.end();
     let fixed = fixed && steady;
+    total += (most * (source.frames - frames)) as u64;
     if !fixed && runs.lead.is_empty() {
         // The same faces on points whose number changes: each frame by itself.
         runs.lead = (0..frames as u32).collect();

@@ -124,6 +124,8 @@ pub struct MeshReport {
     pub source_points: usize,
     /// Frames that it has data for.
     pub frames: usize,
+    /// It stands still up to the first of these frames, and from the second on; none where it always moves, or never.
+    pub moves: Option<[u32; 2]>,
     /// Resolved tolerance of the placement that comes nearest to it.
     pub tolerance: f64,
     /// All its bytes but the source map.

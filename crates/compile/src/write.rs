@@ -32,6 +32,7 @@ const VALUES: u16 = 3;
 const SOURCE_MAP: u16 = 4;
 const INDEX: u16 = 5;
 const BETWEEN: u16 = 6;
+const ENDS: u16 = 12;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -240,6 +241,7 @@ pub fn write(
     let mut values = Batches::new(VALUES, meshes);
     let mut maps = Batches::new(SOURCE_MAP, meshes);
     let mut position_share = vec![0.0; meshes];
+    let mut position_share_of_ends = vec![0.0; meshes];
     for (m, (plan, _)) in job.plans.iter().enumerate() {
         let Some(fixed) = &plan.prepared.fixed else {
             continue;
@@ -336,6 +338,16 @@ pub fn write(
         })
     }
     .map_err(with_target)?;
+    let mut ends = Batches::new(ENDS, meshes);
+    for (m, coder) in coders.iter().enumerate() {
+        let (bytes, positions) = coder.ends();
+        if !bytes.is_empty() {
+            let fill = |out: &mut Vec<u8>| out.extend_from_slice(&bytes);
+            ends.add(m, fill, &mut compressor, &mut output)?;
+            position_share_of_ends[m] = positions as f64 / bytes.len() as f64;
+        }
+    }
+    ends.flush(&mut compressor, &mut output)?;
     for (&time, bounds) in job.times.iter().zip(boxes) {
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(bounds[k]);
@@ -353,7 +365,7 @@ pub fn write(
         job,
         &coders,
         setup,
-        [&connectivity, &values, &maps],
+        [&connectivity, &values, &maps, &ends],
         &totals,
     );
     let mut bytes = Vec::new();
@@ -399,7 +411,9 @@ pub fn write(
         });
     }
     for (m, (plan, placements)) in job.plans.iter().enumerate() {
-        let position_bytes = values.stored[m] * position_share[m] + totals[m].position_bytes;
+        let position_bytes = values.stored[m] * position_share[m]
+            + ends.stored[m] * position_share_of_ends[m]
+            + totals[m].position_bytes;
         let points_frames = plan.prepared.points_total;
         // Of all placements the one that comes nearest to its tolerance.
         let own = totals[m]
@@ -421,6 +435,7 @@ pub fn write(
             .get(m)
             .map_or_else(Default::default, MeshCoder::measures);
         if let Some(rest) = &mut measures.rest {
+            rest.frame += plan.source.start;
             rest.time = job.times[rest.frame] - job.times[0];
         }
         let remarks = coders.get(m).map_or(&[][..], |coder| &coder.remarks);
@@ -442,7 +457,9 @@ pub fn write(
             source_points: plan.prepared.points,
             frames: job.times.len(),
             tolerance,
-            bytes: (values.stored[m] + connectivity.stored[m] + totals[m].bytes).round() as u64,
+            bytes: (values.stored[m] + connectivity.stored[m] + ends.stored[m] + totals[m].bytes)
+                .round() as u64,
+            moves: plan.source.moves,
             position_bytes: position_bytes.round() as u64,
             bits_per_vertex_frame: 8.0 * position_bytes / (points_frames.max(1) as f64),
             max_error,
@@ -487,7 +504,7 @@ fn describe(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
     tracks: &[u8],
-    [connectivity, values, maps]: [&Batches; 3],
+    [connectivity, values, maps, ends]: [&Batches; 4],
     totals: &[Total],
 ) -> Description {
     let mut mesh_of = vec![None; job.placed.len()];
@@ -550,6 +567,8 @@ fn describe(
                 values: values.locations[m],
                 source_map: maps.locations[m],
                 has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
+                moves: plan.source.moves,
+                ends: ends.locations[m],
                 streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
                 materials: prepared
                     .materials
@@ -597,7 +616,8 @@ fn period(job: &Job<'_>) -> f64 {
             }
             moves |= plan.prepared.moving;
             plan.source.object_points(0, &[], &mut a)?;
-            plan.source.object_points(n - 1, &[], &mut b)?;
+            plan.source
+                .object_points(plan.source.times.len() - 1, &[], &mut b)?;
             if a != b {
                 return Ok(false);
             }

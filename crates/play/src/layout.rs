@@ -6,6 +6,7 @@
 //! | part | content |
 //! |---|---|
 //! | visibility | a bit for each node whose visibility is animated |
+//! | still | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels |
@@ -50,6 +51,8 @@ pub(crate) struct Layout {
     pub bits: Vec<Option<u32>>,
     /// The bits, as bytes.
     pub visibility: Place,
+    /// A byte for each mesh, where some mesh stands still for a while.
+    pub still: Place,
     /// Per node its number among the animated transforms.
     pub numbers: Vec<Option<u32>>,
     /// The animated transforms.
@@ -191,6 +194,8 @@ impl Layout {
             .map(|n| number(&mut animated, n.animated))
             .collect();
         let visibility = shelf.place(1, bits.div_ceil(8) as usize);
+        let still = description.meshes.iter().any(|m| m.moves.is_some());
+        let still = shelf.place(1, if still { description.meshes.len() } else { 0 });
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes = (description.meshes.iter())
@@ -203,6 +208,7 @@ impl Layout {
         Ok(Layout {
             bits: visible,
             visibility,
+            still,
             numbers,
             transforms,
             nodes: coded,

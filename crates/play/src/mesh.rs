@@ -8,6 +8,7 @@ use crate::interpolate::Block;
 use crate::layout::Place;
 use crate::open::Reel;
 use crate::statics::Statics;
+use crate::still::RestState;
 use crate::words::{Levels, Words};
 use meshreel_codec::quantize::{self, Axis};
 use meshreel_codec::record::{MeshRecord, Method, Semantic};
@@ -37,6 +38,7 @@ pub struct MeshView<'a> {
     cells: &'a [Vec<Cells>],
     /// The mesh's number, and the frame that has its animated streams.
     frame: Option<(usize, Frame<'a>)>,
+    rest_state: Option<RestState>,
 }
 
 impl<'a> MeshView<'a> {
@@ -49,6 +51,8 @@ impl<'a> MeshView<'a> {
     ) -> MeshView<'a> {
         let record = &reel.description().meshes[mesh];
         let fixed = &statics.meshes[mesh];
+        let rest_state = frame.and_then(|frame| frame.rest_state(mesh));
+        let frame = frame.map(|frame| frame.of(statics, mesh));
         let mut view = MeshView {
             record,
             vertices: record.vertices,
@@ -58,6 +62,7 @@ impl<'a> MeshView<'a> {
             fixed: &fixed.streams,
             cells: &fixed.cells,
             frame: frame.map(|frame| (mesh, frame)),
+            rest_state,
         };
         if record.method == Method::Fluid {
             let fluid = frame.and_then(|frame| frame.fluid(mesh));
@@ -75,6 +80,11 @@ impl<'a> MeshView<'a> {
     pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;
         frame.bone_words(mesh)
+    }
+
+    /// Where it stands, if nothing is decoded of it in this frame: what was made of its vertices the last time holds still.
+    pub fn rest_state(&self) -> Option<RestState> {
+        self.rest_state
     }
 
     /// What the description says.

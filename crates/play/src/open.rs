@@ -5,6 +5,7 @@ use crate::Error;
 use crate::layout::{Layout, cell_count, cell_parts, state_words};
 use crate::order::Order;
 use crate::statics::Statics;
+use crate::still::Own;
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::fluid::Work;
@@ -43,6 +44,8 @@ pub mod kind {
     pub const PIECES: u16 = 10;
     /// Scalar tracks and markers of a clip.
     pub const EXTRAS: u16 = 11;
+    /// What meshes show that stand still before or after they move.
+    pub const ENDS: u16 = 12;
 }
 
 /// How a frame is decoded.
@@ -90,6 +93,8 @@ struct Shared {
     /// Chunk of each unit.
     units: Vec<u32>,
     order: Order,
+    /// Per mesh its own frames, where it does not move in all.
+    own: Vec<Option<Own>>,
     memory: u64,
     layout: Layout,
     statics: Mutex<Option<Arc<Statics>>>,
@@ -119,7 +124,26 @@ impl Reel {
                 description.restart > 0,
             )?;
         }
-        let memory = check_limits(&description, &reader, order.slots(), limits)?;
+        // Whose lengths are those of the file: at most a few numbers for each of its units, and of each mesh.
+        let moves = description.meshes.iter().filter(|m| m.moves.is_some());
+        let (asked, allowed) = (
+            moves.count() as u64 * 24 * units.len() as u64,
+            limits.max_memory / 4,
+        );
+        if asked > allowed {
+            let what = "bytes of memory for frames of meshes";
+            return Err(Error::limit(reader.path(), what, asked, allowed));
+        }
+        let mut own = Vec::new();
+        for mesh in &description.meshes {
+            own.push(own_frames(reader.path(), mesh, &order, reader.chunks())?);
+        }
+        let still = if own.iter().any(Option::is_some) {
+            2
+        } else {
+            0
+        };
+        let memory = check_limits(&description, &reader, order.slots() + still, limits)?;
         let layout = Layout::new(&description)
             .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
         Ok(Reel {
@@ -129,6 +153,7 @@ impl Reel {
                 description,
                 units,
                 order,
+                own,
                 memory,
                 statics: Mutex::new(None),
             }),
@@ -260,6 +285,11 @@ impl Reel {
     /// How its units hang together.
     pub(crate) fn order(&self) -> &Order {
         &self.shared.order
+    }
+
+    /// The frames of a mesh that does not move in all.
+    pub(crate) fn own(&self, mesh: usize) -> Option<&Own> {
+        self.shared.own[mesh].as_ref()
     }
 
     /// Static data of all meshes: read at the first call, shared afterwards.
@@ -470,6 +500,35 @@ fn check_mesh(
         }
     }
     Ok(())
+}
+
+/// The frames of a mesh that does not move in all of them.
+fn own_frames(
+    path: &Path,
+    mesh: &MeshRecord,
+    order: &Order,
+    chunks: &[ChunkEntry],
+) -> Result<Option<Own>, Error> {
+    let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
+    let Some([_, last]) = mesh.moves else {
+        return Ok(None);
+    };
+    let Order::Layered { schedule, .. } = order else {
+        return wrong("it stands still in a file without layers");
+    };
+    if last >= schedule.frames() || !mesh.method.deforms() {
+        return wrong("it stands still in frames that there are not");
+    }
+    let own = Own::new(mesh, order);
+    let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
+    let inside = match chunks.get(mesh.ends.chunk as usize) {
+        Some(chunk) => chunk.kind == kind::ENDS && end <= u64::from(chunk.raw_size),
+        None => false,
+    };
+    if own.is_some() != (mesh.ends.size > 0) || own.is_some() && !inside {
+        return wrong("the ends of its motion are not where they should be");
+    }
+    Ok(own)
 }
 
 /// Bytes that the static data and one decoder take, refused where they are beyond the limits.

@@ -78,19 +78,10 @@ impl Order {
             if units < frames / 8 || units > frames {
                 return Err(COUNT);
             }
-            let in_file: Vec<Unit> = schedule.in_file().collect();
-            if in_file.len() != units {
+            if schedule.in_file().count() != units {
                 return Err(COUNT);
             }
-            let mut places = vec![u32::MAX; schedule.units() as usize];
-            for (place, unit) in (0..).zip(&in_file) {
-                places[schedule.number(*unit) as usize] = place;
-            }
-            return Ok(Order::Layered {
-                schedule,
-                units: in_file,
-                places,
-            });
+            return Ok(Order::layered(schedule));
         }
         if frames != units {
             return Err(COUNT);
@@ -115,6 +106,20 @@ impl Order {
             group.after = after;
         }
         Ok(Order::Serial { groups })
+    }
+
+    /// All units of a schedule.
+    pub fn layered(schedule: Schedule) -> Order {
+        let units: Vec<Unit> = schedule.in_file().collect();
+        let mut places = vec![u32::MAX; schedule.units() as usize];
+        for (place, unit) in (0..).zip(&units) {
+            places[schedule.number(*unit) as usize] = place;
+        }
+        Order::Layered {
+            schedule,
+            units,
+            places,
+        }
     }
 
     /// The unit that brings a frame.

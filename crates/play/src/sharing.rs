@@ -32,6 +32,7 @@ impl Library {
         };
         Statics {
             meshes: statics.meshes.iter().map(share).collect(),
+            ends: statics.ends.clone(),
         }
     }
 }
@@ -45,6 +46,7 @@ mod tests {
         mesh.made_of.values = values.to_vec();
         Statics {
             meshes: vec![Arc::new(mesh)],
+            ends: Arc::default(),
         }
     }
 

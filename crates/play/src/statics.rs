@@ -5,6 +5,7 @@ use crate::cells::{Cells, Coded};
 use crate::layout::cell_parts;
 use crate::normals::Predicted;
 use crate::open::{Reel, slice};
+use crate::still;
 use crate::words::{Held, Words};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::parallelogram::{self, Table};
@@ -22,6 +23,8 @@ use std::sync::Arc;
 pub(crate) struct Statics {
     /// Those of other files that are equal are the same, where a player has opened them.
     pub meshes: Vec<Arc<StaticMesh>>,
+    /// A frame of those that stand still at their start, and one of those at their end; empty where there are none.
+    pub ends: Arc<[Vec<u64>; 2]>,
 }
 
 /// Static data of one mesh; empty for fluid ones.
@@ -102,9 +105,12 @@ impl Statics {
                 read.map_err(|c| Error::corrupt(reel.path(), c, at()))
             },
         )?;
-        Ok(Statics {
+        let mut statics = Statics {
             meshes: meshes.into_iter().map(Arc::new).collect(),
-        })
+            ends: Arc::default(),
+        };
+        statics.ends = Arc::new(still::load(reel, &statics)?);
+        Ok(statics)
     }
 }
 
@@ -114,7 +120,7 @@ fn chunk_of(location: Location) -> Option<u32> {
 }
 
 /// Calls `read(content, mesh)` for all `(chunk, mesh)`, chunk by chunk, so that hostile orders cost nothing.
-fn each_chunk(
+pub(crate) fn each_chunk(
     reel: &Reel,
     mut wanted: Vec<(Option<u32>, usize)>,
     mut read: impl FnMut(&[u8], usize) -> Result<(), Error>,

@@ -6,13 +6,14 @@
 use crate::Error;
 use crate::cells;
 use crate::fluid;
-use crate::frame::{part, part_mut};
+use crate::frame::{self, part_mut};
 use crate::layout::Place;
 use crate::nodes;
 use crate::normals;
 use crate::open::Reel;
-use crate::order::References;
+use crate::order::{Order, References};
 use crate::statics::{Statics, spatial};
+use crate::still::RestState;
 use crate::words::Held;
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
@@ -107,6 +108,24 @@ pub(crate) struct Source<'a> {
     pub compressed: &'a [u8],
 }
 
+/// A unit of one mesh, in frames of its own.
+struct Part<'p, 'd> {
+    order: &'p Order,
+    unit: usize,
+    frames: Frames,
+    decoded: &'p Decoded<'d>,
+}
+
+impl Part<'_, '_> {
+    /// A frame that one of this unit needs: of another unit, or of this one among those done.
+    fn find<'f>(&'f self, frame: u32, done: &'f [&mut [u64]]) -> Option<&'f [u64]> {
+        match self.frames.iter().position(|&f| f == frame) {
+            Some(at) => done.get(at).map(|words| &**words),
+            None => (self.decoded)(frame as usize),
+        }
+    }
+}
+
 /// A unit being decoded; names it in errors.
 struct Job<'a, 'd> {
     reel: &'a Reel,
@@ -152,7 +171,35 @@ pub(crate) fn decode(
     job.read(raw, worker, scratch, out, meter)
 }
 
-impl Job<'_, '_> {
+/// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of a frame.
+pub(crate) fn decode_end(
+    reel: &Reel,
+    statics: &Statics,
+    (mesh, order, unit): (usize, &Order, usize),
+    mut bytes: &[u8],
+    scratch: &mut [u64],
+    out: &mut [&mut [u64]],
+) -> Result<(), Error> {
+    let job = Job {
+        reel,
+        statics,
+        unit: 0,
+        frames: order.frames(unit),
+        decoded: &|_| None,
+    };
+    let part = Part {
+        order,
+        unit,
+        ..job.whole()
+    };
+    job.read_streams(mesh, &part, &mut bytes, scratch, out)?;
+    match bytes {
+        [] => Ok(()),
+        _ => Err(job.corrupt(0, Corrupt("bytes left over"), "the end of a motion")),
+    }
+}
+
+impl<'a, 'd> Job<'a, 'd> {
     fn corrupt(&self, at: usize, corrupt: Corrupt, of: &str) -> Error {
         let frame = self.frames.get(at).or(self.frames.first()).unwrap_or(&0);
         let at = match of {
@@ -183,11 +230,13 @@ impl Job<'_, '_> {
         Ok(raw)
     }
 
-    /// A frame that one of this unit needs: of another unit, or of this one among those done.
-    fn find<'f>(&'f self, frame: u32, done: &'f [&mut [u64]]) -> Option<&'f [u64]> {
-        match self.frames.iter().position(|&f| f == frame) {
-            Some(at) => done.get(at).map(|words| &**words),
-            None => (self.decoded)(frame as usize),
+    /// The unit as it is for what moves in all frames.
+    fn whole(&self) -> Part<'_, 'd> {
+        Part {
+            order: self.reel.order(),
+            unit: self.unit,
+            frames: self.frames,
+            decoded: self.decoded,
         }
     }
 
@@ -214,11 +263,22 @@ impl Job<'_, '_> {
             let before = bytes.len();
             match mesh.method {
                 Method::Static => {}
-                Method::Soft | Method::Rigid | Method::Skinned => {
-                    for stream in 0..mesh.streams.len() {
-                        self.read_stream(m, stream, &mut bytes, scratch, out)?;
+                Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
+                    None => self.read_streams(m, &self.whole(), &mut bytes, scratch, out)?,
+                    Some(own) => {
+                        let Some(unit) = own.unit(self.reel.order(), self.unit) else {
+                            continue;
+                        };
+                        let decoded = |frame: usize| own.find(self.statics, self.decoded, frame);
+                        let part = Part {
+                            order: &own.order,
+                            unit,
+                            frames: own.order.frames(unit),
+                            decoded: &decoded,
+                        };
+                        self.read_streams(m, &part, &mut bytes, scratch, out)?;
                     }
-                }
+                },
                 Method::Fluid if mesh.codec != CODEC_CLASSIC => {
                     let unit = fluid::Unit {
                         record: mesh,
@@ -261,23 +321,46 @@ impl Job<'_, '_> {
         let visibility: &mut [u8] = part_mut(out, layout.visibility);
         let bits = take(bytes, visibility.len());
         visibility.copy_from_slice(bits.map_err(|c| self.corrupt(at, c, "visibility"))?);
+        let still: &mut [u8] = part_mut(out, layout.still);
+        for (mesh, still) in still.iter_mut().enumerate() {
+            let own = self.reel.own(mesh);
+            *still = RestState::byte(own.and_then(|own| own.at(self.frames[at])));
+        }
         if layout.transforms.len == 0 || layout.nodes.is_some() {
             return Ok(());
         }
         let references = self.reel.order().references(self.frames[at]);
-        let previous = references.previous.and_then(|frame| self.find(frame, done));
-        let previous = previous.map(|words| part(words, layout.transforms));
+        let whole = self.whole();
+        let previous = references
+            .previous
+            .and_then(|frame| whole.find(frame, done));
+        let previous = previous.map(|words| frame::part(words, layout.transforms));
         let used = transform::decode(bytes, previous, part_mut(out, layout.transforms));
         used.and_then(|used| take(bytes, used))
             .map_err(|c| self.corrupt(at, c, "transforms"))?;
         Ok(())
     }
 
+    /// All frames of all streams of a mesh.
+    fn read_streams(
+        &self,
+        mesh: usize,
+        part: &Part<'_, '_>,
+        bytes: &mut &[u8],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Error> {
+        for stream in 0..self.reel.description().meshes[mesh].streams.len() {
+            self.read_stream((mesh, stream), part, bytes, scratch, out)?;
+        }
+        Ok(())
+    }
+
     /// All frames of a stream.
     fn read_stream(
         &self,
-        mesh: usize,
-        stream: usize,
+        (mesh, stream): (usize, usize),
+        part: &Part<'_, '_>,
         bytes: &mut &[u8],
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
@@ -289,34 +372,34 @@ impl Job<'_, '_> {
         let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
         if let Some(predicted) = &self.statics.meshes[mesh].normals[stream] {
             let unit = normals::Unit {
-                order: self.reel.order(),
-                unit: self.unit,
+                order: part.order,
+                unit: part.unit,
                 layout: &self.reel.layout().meshes[mesh],
                 stream,
             };
-            let used = unit.read(predicted, bytes, self.decoded, out);
+            let used = unit.read(predicted, bytes, part.decoded, out);
             used.and_then(|used| take(bytes, used))
                 .map_err(|c| name(c, 0))?;
             return Ok(());
         }
         if record.streams[stream].coding.has_cells() {
             let unit = cells::Unit {
-                order: self.reel.order(),
-                unit: self.unit,
+                order: part.order,
+                unit: part.unit,
                 place,
                 bones: self.reel.layout().meshes[mesh].bones,
             };
             let parts = &self.statics.meshes[mesh].cells[stream];
-            let used = unit.read(parts, bytes, self.decoded, scratch, out);
+            let used = unit.read(parts, bytes, part.decoded, scratch, out);
             used.and_then(|used| take(bytes, used))
                 .map_err(|c| name(c, 0))?;
             return Ok(());
         }
         for at in 0..out.len() {
             let used = match place.size {
-                1 => self.read_levels::<u8>((mesh, stream), at, place, bytes, out),
-                2 => self.read_levels::<u16>((mesh, stream), at, place, bytes, out),
-                _ => self.read_levels::<u32>((mesh, stream), at, place, bytes, out),
+                1 => self.read_levels::<u8>((mesh, stream), part, at, place, bytes, out),
+                2 => self.read_levels::<u16>((mesh, stream), part, at, place, bytes, out),
+                _ => self.read_levels::<u32>((mesh, stream), part, at, place, bytes, out),
             };
             used.and_then(|used| take(bytes, used))
                 .map_err(|c| name(c, at))?;
@@ -327,6 +410,7 @@ impl Job<'_, '_> {
     fn read_levels<W: Held + Word + Pod>(
         &self,
         (mesh, stream): (usize, usize),
+        part: &Part<'_, '_>,
         at: usize,
         place: Place,
         bytes: &[u8],
@@ -339,10 +423,10 @@ impl Job<'_, '_> {
             before_previous,
             index_before,
             index_after,
-        } = self.reel.order().references(self.frames[at]);
+        } = part.order.references(part.frames[at]);
         let found = |frame: Option<u32>| {
-            let words = frame.and_then(|frame| self.find(frame, done));
-            words.map(|words| part::<W>(words, place))
+            let words = frame.and_then(|frame| part.find(frame, done));
+            words.map(|words| frame::part::<W>(words, place))
         };
         let references = StreamReferences {
             base: Some(W::of(&fixed.streams[stream])),

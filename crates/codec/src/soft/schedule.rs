@@ -48,6 +48,16 @@ pub enum Unit {
     Last(u32),
 }
 
+/// The frames of an animation in which a mesh is decoded; before and after it stands still (E06). Such a mesh is kept as an animation of these
+/// frames alone, and both ends by themselves. They begin and, but for the animation's last frame, end at a key that needs none before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// First frame.
+    pub start: u32,
+    /// Last frame.
+    pub end: u32,
+}
+
 /// A few frame numbers, by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Frames {
@@ -93,6 +103,33 @@ impl Schedule {
     /// Number of keys.
     pub fn keys(&self) -> u32 {
         self.keys
+    }
+
+    /// The window of a mesh that stands still up to frame `first` and from frame `last` on.
+    pub fn window(&self, first: u32, last: u32) -> Window {
+        let apart = INTERVAL * self.restart;
+        Window {
+            start: first - first % apart,
+            end: (last.div_ceil(apart).saturating_mul(apart)).min(self.frames.saturating_sub(1)),
+        }
+    }
+
+    /// The animation of a window's frames.
+    pub fn within(&self, window: Window) -> Schedule {
+        let frames = window.end.saturating_sub(window.start) + 1;
+        Schedule::new(frames, self.restart)
+    }
+
+    /// What a unit is in the animation of a window's frames; none where that has no such unit. Units lie in a window whole, or not at all.
+    pub fn unit_within(&self, window: Window, unit: Unit) -> Option<Unit> {
+        let frame = *self.frames_of(unit).first()?;
+        let earlier = window.start / INTERVAL;
+        let inside = (window.start..=window.end).contains(&frame);
+        inside.then(|| match unit {
+            Unit::Key(i) => Unit::Key(i - earlier),
+            Unit::Inner(g) => Unit::Inner(g - earlier),
+            Unit::Last(g) => Unit::Last(g - earlier),
+        })
     }
 
     /// Number of groups, one less than keys. Two keys that follow each other have an empty group between them.
@@ -331,6 +368,47 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn e06_a_window_is_an_animation_of_its_own() {
+        for (frames, restart) in [(300, 4), (300, 1), (257, 2), (65, 4), (40, 1)] {
+            let whole = Schedule::new(frames, restart);
+            for first in (0..frames - 1).step_by(7) {
+                for last in (first + 1..frames).step_by(5) {
+                    let window = whole.window(first, last);
+                    assert!(window.start <= first && last <= window.end && window.end < frames);
+                    let own = whole.within(window);
+                    let mut seen = 0;
+                    for unit in whole.in_file() {
+                        let frames = whole.frames_of(unit);
+                        let Some(unit) = whole.unit_within(window, unit) else {
+                            let outside = |f: &u32| *f < window.start || *f > window.end;
+                            assert!(frames.iter().all(outside));
+                            continue;
+                        };
+                        let moved: Vec<u32> = own
+                            .frames_of(unit)
+                            .iter()
+                            .map(|f| f + window.start)
+                            .collect();
+                        assert_eq!(moved, frames.to_vec());
+                        seen += moved.len();
+                        // What a frame refers to is the same, but for the first frame.
+                        for (&f, &g) in own.frames_of(unit).iter().zip(frames.iter()) {
+                            let list = own.references(f);
+                            assert!(list.iter().all(|&r| r < own.frames()));
+                            assert_eq!(own.depth(f), whole.depth(g));
+                        }
+                    }
+                    assert_eq!(seen as u32, own.frames());
+                    if window.end + 1 < frames {
+                        // The end stands alone.
+                        assert_eq!(own.references(own.frames() - 1).to_vec(), [0]);
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn sixteen_frames() {

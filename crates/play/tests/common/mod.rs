@@ -230,6 +230,8 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         values: Location::default(),
         source_map: Location::default(),
         has_table: method != Method::Fluid,
+        moves: None,
+        ends: Location::default(),
         streams,
         materials: vec![
             material(1, "skin1", 0, half),

@@ -117,6 +117,8 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         values: Location::default(),
         source_map: Location::default(),
         has_table: false,
+        moves: None,
+        ends: Location::default(),
         streams: Vec::new(),
         materials: vec![Material {
             id: 0,
