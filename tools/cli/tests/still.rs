@@ -439,7 +439,9 @@ fn e06_a_decoder_made_from_the_document_agrees() {
             let mesh = decoder.mesh(m);
             let mut ours = vec![0.0f32; 3 * mesh.vertex_count()];
             mesh.positions_into(&mut ours).unwrap();
-            let theirs = shown["meshes"][m]["streams"][0]["values"].as_array().unwrap();
+            let theirs = shown["meshes"][m]["streams"][0]["values"]
+                .as_array()
+                .unwrap();
             let theirs = theirs.iter().flat_map(|v| match v {
                 serde_json::Value::Array(list) => list.clone(),
                 one => vec![one.clone()],

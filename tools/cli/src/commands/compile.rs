@@ -171,6 +171,7 @@ impl Done {
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "bytes": mesh.bytes,
                     "position_bytes": mesh.position_bytes,
                     "bits_per_vertex_frame": mesh.bits_per_vertex_frame, "grid": mesh.grid,
+                    "moves": mesh.moves,
                 });
                 if self.explain {
                     let tried = |t: &Tried| {
@@ -234,6 +235,14 @@ impl Done {
                 if let Some([width, height]) = mesh.grid {
                     out.push_str(&format!(
                         "{}: implicit grid, {width} × {height}: its triangles are not stored\n",
+                        one_line(&mesh.path)
+                    ));
+                }
+            }
+            for mesh in &report.meshes {
+                if let Some([first, last]) = mesh.moves {
+                    out.push_str(&format!(
+                        "{}: moves from frame {first} to {last} and stands still before and after\n",
                         one_line(&mesh.path)
                     ));
                 }

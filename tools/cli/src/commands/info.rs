@@ -105,6 +105,8 @@ struct MeshInfo {
     method: &'static str,
     /// Vertices of a row and rows of a regular grid, whose triangles are not stored.
     grid: Option<[u32; 2]>,
+    /// It stands still up to the first of these frames, and from the second on.
+    moves: Option<[u32; 2]>,
     vertices: u32,
     triangles: u32,
     points: u32,
@@ -115,6 +117,18 @@ struct MeshInfo {
     /// All but the source map; none where that was not measured.
     bytes: Option<u64>,
     streams: Vec<StreamInfo>,
+}
+
+impl MeshInfo {
+    /// The method, and what is special.
+    fn kept(&self) -> String {
+        let grid = self.grid.map(|[w, h]| format!(", grid {w} × {h}"));
+        let moves = self
+            .moves
+            .map(|[a, b]| format!(", moves in frames {a} to {b}"));
+        let rest = [grid, moves].map(Option::unwrap_or_default).concat();
+        format!("{}{rest}", self.method)
+    }
 }
 
 #[derive(Serialize)]
@@ -331,12 +345,7 @@ impl ReelInfo {
                 let position = mesh.streams.first();
                 vec![
                     one_line(&mesh.path),
-                    match mesh.grid {
-                        Some([width, height]) => {
-                            format!("{}, grid {width} × {height}", mesh.method)
-                        }
-                        None => mesh.method.to_string(),
-                    },
+                    mesh.kept(),
                     units::count(u64::from(mesh.vertices)),
                     units::count(u64::from(mesh.triangles)),
                     units::count(u64::from(mesh.points)),
@@ -513,7 +522,10 @@ fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> 
     let meshes = reel.description().meshes.iter().zip(decoder.mesh_bytes());
     Ok(Some(
         meshes
-            .map(|(mesh, frames)| (frames + part(&mesh.connectivity) + part(&mesh.values)) as u64)
+            .map(|(mesh, frames)| {
+                let once = [mesh.connectivity, mesh.values, mesh.ends];
+                (frames + once.iter().map(&part).sum::<f64>()) as u64
+            })
             .collect(),
     ))
 }
@@ -534,6 +546,7 @@ fn mesh_infos(
         .map(|(m, mesh)| MeshInfo {
             bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
             grid: grids[m],
+            moves: mesh.moves,
             path: mesh.path.clone(),
             method: match mesh.method {
                 Method::Static => "static",
