@@ -201,6 +201,7 @@ def lz4(data):
 # Description
 
 COMPONENTS = [3, 2, 4, 2, 4]
+CELLS = (1, 4)
 AVERAGE = [False, True, True, False, True]
 
 
@@ -246,7 +247,7 @@ def mesh(b):
 def stream_record(b):
     semantic, set_, flags, word, bits = b.get("5B")
     s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), coding=flags >> 1, word=word, bits=bits, name=b.text())
-    need(s["coding"] <= 2, "an unknown coding")
+    need(s["coding"] in (0, 1, 2, 4), "an unknown coding")
     s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic in (0, 3, 4) and s["coding"] == 0 else []
     s["states"] = b.varint() if s["coding"] == 2 else 0
     s["tolerance"] = b.get("d")
@@ -263,11 +264,7 @@ def grid(b, count, vertices):
     need(flags < 4 and width * height == vertices and 6 * columns * (height - 1) == count, "a grid of another size")
     bits, chances, out = Chances(b.take(b.varint())), even(2, 2), []
 
-    def number(i, j):
-        strip = max(i - 1, 0) // 14
-        first = 14 * strip + 1 if strip else 0
-        return first * height + j * (min(14 * strip + 15, width) - first) + i - first
-
+    number = lambda i, j: grid_number(width, height, i, j)
     for start in range(0, columns, 14):
         above = [0] * 14
         for j in range(height - 1):
@@ -280,6 +277,22 @@ def grid(b, count, vertices):
                     out += [x, z, y] if reversed_ else [x, y, z]
     bits.end()
     return out
+
+
+def grid_number(width, height, i, j):
+    """Number of the vertex in column i of row j."""
+    strip = max(i - 1, 0) // 14
+    first = 14 * strip + 1 if strip else 0
+    return first * height + j * (min(14 * strip + 15, width) - first) + i - first
+
+
+def columns_and_rows(b):
+    """Of each vertex of a grid."""
+    need(b.take(5) == b"\xff\xff\xff\xff\x0f", "heights without a grid")
+    width, height, flags = b.varint(), b.varint(), b.get("B")
+    need(not flags & 1, "heights of closed rows")
+    numbers = {grid_number(width, height, i, j): (i, j) for j in range(height) for i in range(width)}
+    return [numbers[n] for n in range(width * height)]
 
 
 def indices(b, count, vertices):
@@ -1022,10 +1035,21 @@ def magnitude(q):
 class Cells:
     """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
 
-    def __init__(self, data, levels):
+    def __init__(self, data, levels, places=None):
+        """`places`: of heights, column and row of each point."""
         b = Bytes(data)
+        self.base = None
+        axis = b.get("B") if places else None
+        plane = [b.get("3f") for _ in range(2)] if places else None
         flags = b.get("B")
         self.unit, *self.centre = b.get("4f")
+        if places:
+            need(axis < 3 and len(places) == len(levels["order"]), "heights of another grid")
+            self.base = [[0] * 3 for _ in places]
+            for k, (origin, column, row) in zip(((axis + 1) % 3, (axis + 2) % 3), plane):
+                for base, p in zip(self.base, levels["order"]):
+                    base[k] = round((origin + places[p][0] * column + places[p][1] * row - self.centre[k]) / self.unit)
+            self.flat = [(axis + 1) % 3, (axis + 2) % 3]
         self.steps = [b.varint() for _ in range(6)]
         self.levels, self.width = levels, 32 if flags & 1 else 16
         map_, slots = tables(default_set(flags >> 4) if flags >> 4 else b.take(b.varint()))
@@ -1034,7 +1058,16 @@ class Cells:
         self.first = self.first_frame(Bytes(b.take(len(b.data) - b.at)))
         fit = FITS[flags >> 1 & 7]
         places = [v[:3] for v in self.first]
+        if self.base:
+            places = [[a + b for a, b in zip(v, base)] for v, base in zip(places, self.base)]
+            self.lay(self.first)
         self.near = [spatial_weights(own, ring, places, fit) for own, ring in zip(places, levels["rings"])]
+
+    def lay(self, frame):
+        """Puts the plane of heights into a frame."""
+        for v, base in zip(frame, self.base or []):
+            for k in self.flat:
+                v[k] = base[k]
 
     def ranges(self):
         starts = self.levels["starts"]
@@ -1081,6 +1114,8 @@ class Cells:
                     self.block(level, start, vertices, residuals_, inn[f], out[f], list(known[f].values()),
                                coefficients, rhos[level], 1 + schedule.depths[f])
         residuals_.end()
+        for f in frames:
+            self.lay(out[f])
         return out
 
     def head(self, bits, references, levels):
@@ -2230,7 +2265,7 @@ class Reel:
         b.end()
         b = self.located(m["values"])
         point = list(range(m["vertices"]))
-        if any(s["coding"] == 1 for s in m["streams"]):
+        if any(s["coding"] in CELLS for s in m["streams"]):
             next_, point = 0, []
             for _ in range(m["vertices"]):
                 back = b.varint()
@@ -2242,7 +2277,7 @@ class Reel:
         triangles = list(zip(index[::3], index[1::3], index[2::3]))
         streams, cells, predicted, domains = [], {}, {}, {}
         for i, s in enumerate(m["streams"]):
-            if s["coding"] == 1:
+            if s["coding"] in CELLS:
                 of_points = s["semantic"] == 0
                 if of_points not in domains:
                     corners = [tuple(point[v] for v in t) for t in triangles] if of_points else triangles
@@ -2250,7 +2285,8 @@ class Reel:
                     place = {p: new for new, p in enumerate(levels["order"])}
                     domains[of_points] = levels, [place[point[v] if of_points else v] for v in range(m["vertices"])]
                 levels, places = domains[of_points]
-                parts = [Cells(b.take(b.varint()), levels) for _ in range(2 if s["semantic"] == 4 else 1)]
+                places_ = columns_and_rows(self.located(m["connectivity"])) if s["coding"] == 4 else None
+                parts = [Cells(b.take(b.varint()), levels, places_) for _ in range(2 if s["semantic"] == 4 else 1)]
                 cells[i] = parts, places
                 streams.append([part_.first for part_ in parts])
             elif s["coding"] == 2:
@@ -2374,7 +2410,7 @@ class Reel:
         for s, record in enumerate(m["streams"]):
             if m["method"] != 1 or not record["animated"]:
                 continue
-            if record["coding"] == 1:
+            if record["coding"] in CELLS:
                 for f in frames:
                     new[f]["streams"][s] = []
                 for p, cells in enumerate(static["cells"][s][0]):
@@ -2465,7 +2501,7 @@ class Reel:
         for m, static, content in zip(d["meshes"], self.static, f["meshes"]):
             streams = []
             for k, (s, w) in enumerate(zip(m["streams"], content["streams"])):
-                if s["coding"] == 1:
+                if s["coding"] in CELLS:
                     parts, places = static["cells"][k]
                     values = [part_.values(frame, places) for part_, frame in zip(parts, w)]
                     streams.append([sum(v, [])[: COMPONENTS[s["semantic"]]] for v in zip(*values)])

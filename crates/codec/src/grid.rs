@@ -58,6 +58,17 @@ impl Shape {
         self.width - u32::from(!self.closed)
     }
 
+    /// Column and row of every vertex.
+    pub fn places(&self) -> Vec<[u32; 2]> {
+        let mut out = vec![[0; 2]; (self.width as usize) * (self.height as usize)];
+        for j in 0..self.height {
+            for i in 0..self.width {
+                out[self.number(i, j) as usize] = [i, j];
+            }
+        }
+        out
+    }
+
     /// Number in the file of the vertex in column `i` of row `j`.
     fn number(&self, i: u32, j: u32) -> u32 {
         let strip = i.saturating_sub(1) / STRIP;

@@ -12,6 +12,7 @@ pub mod clip;
 mod cost;
 pub mod fluid;
 pub mod grid;
+pub mod height;
 pub mod index;
 pub mod isa;
 mod lanes;

@@ -51,7 +51,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour |
 //! | 1 | 1 | `set` | number of the uv or colour set |
-//! | 2 | 1 | `flags` | bit 0 animated · bits 1–2 coding: 0 levels, 1 cells, 2 predicted, 3 cells that bones predict |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–3 coding: 0 levels, 1 cells, 2 predicted, 3 cells that bones predict, 4 heights |
 //! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
 //! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
 //! | 5 | text | `name` | name of the set |
@@ -232,12 +232,14 @@ pub enum Coding {
     Predicted = 2,
     /// Cells that bones predict, [`crate::skin`].
     Bones = 3,
+    /// Cells of a grid of which only heights are coded, [`crate::height`].
+    Heights = 4,
 }
 
 impl Coding {
     /// Frames hold cells.
     pub fn has_cells(self) -> bool {
-        matches!(self, Coding::Cells | Coding::Bones)
+        matches!(self, Coding::Cells | Coding::Bones | Coding::Heights)
     }
 }
 
@@ -655,6 +657,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         1 => Coding::Cells,
         2 => Coding::Predicted,
         3 => Coding::Bones,
+        4 => Coding::Heights,
         _ => return Err(Corrupt("description: unknown stream flag")),
     };
     let animated = flags & 1 != 0;
@@ -664,7 +667,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     let fits = match (coding, semantic) {
         (Coding::Levels, _) => true,
         (Coding::Cells, _) => semantic.has_axes() && word > 1,
-        (Coding::Bones, _) => semantic == Semantic::Position && word > 1,
+        (Coding::Bones | Coding::Heights, _) => semantic == Semantic::Position && word > 1,
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };
     if !fits {

@@ -5,13 +5,16 @@ use crate::evaluate::{Scratch, Want};
 use crate::prepare::{Fixed, Source};
 use crate::report::Measures;
 use crate::streams::VertexValues;
-use crate::{Error, Options};
+use crate::{Error, Options, heights};
+use meshreel_codec::grid::Shape;
+use meshreel_codec::height::Flat;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::soft::cell::Cell;
 use meshreel_codec::soft::encode::{self, Encoder, Refused, Work};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::soft::lattice::{Extent, Grid};
 use meshreel_codec::soft::schedule::Schedule;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -82,6 +85,18 @@ impl<'a> Frames<'a> {
             _ => copy(&values.colours[set], self.first, out),
         }
         Ok(())
+    }
+
+    /// The shape of the grid whose vertices, each of its own point, these are.
+    pub fn grid(&self) -> Option<&Shape> {
+        let grid = self.fixed.grid.as_ref()?;
+        let apart = self.points.vertex.len() == self.points.of.len();
+        (apart && !grid.shape.closed).then_some(&grid.shape)
+    }
+
+    /// What they are.
+    pub fn semantic(&self) -> Semantic {
+        self.record.semantic
     }
 
     /// Where frames come from.
@@ -169,6 +184,10 @@ pub trait Coder: Send + Sync {
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
     /// Keys before this one are not needed any more.
     fn forget(&self, before: u32);
+    /// Only heights over a plane are coded.
+    fn has_heights(&self) -> bool {
+        false
+    }
     /// What was seen of bones, once all is coded.
     fn measures(&self) -> Measures {
         Measures::default()
@@ -233,10 +252,25 @@ pub fn coder<'a, W: Width>(
     };
     let order = hierarchy.order.clone();
     let mut work = Work::default();
+    if let Some(made) = heights::coder::<W>(frames, &hierarchy, count, extent, settings, &mut work)?
+    {
+        return Ok(Some(Box::new(Track {
+            static_bytes: made.static_bytes,
+            flat: Some(made.flat),
+            frames,
+            extent,
+            order,
+            keys: RwLock::default(),
+            works: Mutex::new(vec![work]),
+            encoder: made.encoder,
+        })));
+    }
     let made = Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work);
     frames.check()?;
     match made {
         Ok(encoder) => Ok(Some(Box::new(Track {
+            static_bytes: encoder.static_bytes().to_vec(),
+            flat: None,
             frames,
             extent,
             order,
@@ -296,13 +330,25 @@ struct Track<'a, W> {
     extent: Extent,
     /// Point of each cell.
     order: Vec<u32>,
-    /// Decoded keys by number.
+    static_bytes: Vec<u8>,
+    /// The plane of a height field.
+    flat: Option<Flat>,
+    /// Decoded keys by number, without that.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     /// Buffers that no thread uses at the moment.
     works: Mutex<Vec<Work<W>>>,
 }
 
 impl<W: Cell> Track<'_, W> {
+    /// What the player has of a decoded frame.
+    fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
+        let mut cells = Cow::Borrowed(cells);
+        if let Some(flat) = &self.flat {
+            flat.lay(cells.to_mut());
+        }
+        cells
+    }
+
     fn with_work<T>(&self, run: impl FnOnce(&mut Work<W>) -> T) -> T {
         let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = works().pop().unwrap_or_default();
@@ -387,7 +433,11 @@ pub fn rounded<W: Cell>(
 
 impl<W: Width> Coder for Track<'_, W> {
     fn static_bytes(&self) -> &[u8] {
-        self.encoder.static_bytes()
+        &self.static_bytes
+    }
+
+    fn has_heights(&self) -> bool {
+        self.flat.is_some()
     }
 
     fn order(&self) -> &[u32] {
@@ -417,10 +467,11 @@ impl<W: Width> Coder for Track<'_, W> {
             (self.encoder).segment(segment, work, &mut |key, bytes, decoded| {
                 let frame = self.schedule().key_frame(key);
                 encode::Source::positions(self.frames, frame, &mut points);
-                out.push((key, bytes, self.see(&points, decoded)));
+                let laid = self.laid(decoded);
+                out.push((key, bytes, self.see(&points, &laid)));
                 keys.push((key, decoded.to_vec()));
                 if keep {
-                    decoded_frames.insert(frame, decoded.to_vec());
+                    decoded_frames.insert(frame, laid.into_owned());
                 }
             })
         });
@@ -448,9 +499,10 @@ impl<W: Width> Coder for Track<'_, W> {
         let mut decoded_frames = BTreeMap::new();
         let done = self.with_work(|work| {
             (self.encoder).group(group, &find, work, &mut |frame, points, decoded| {
-                seen.push((frame, self.see(points, decoded)));
+                let laid = self.laid(decoded);
+                seen.push((frame, self.see(points, &laid)));
                 if keep {
-                    decoded_frames.insert(frame, decoded.to_vec());
+                    decoded_frames.insert(frame, laid.into_owned());
                 }
             })
         });

@@ -307,8 +307,14 @@ impl<'a> MeshCoder<'a> {
                 return record.clone();
             }
             let bones = self.bones.filter(|_| s == 0).map(|b| b.0);
+            let heights = self.cells[s].iter().any(|part| part.has_heights());
+            let coding = match bones {
+                Some(_) => Coding::Bones,
+                None if heights => Coding::Heights,
+                None => Coding::Cells,
+            };
             StreamRecord {
-                coding: bones.map_or(Coding::Cells, |_| Coding::Bones),
+                coding,
                 bones: bones.unwrap_or_default(),
                 word: if self.wide[s] { 4 } else { 2 },
                 bits: 0,

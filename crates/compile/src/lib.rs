@@ -10,6 +10,7 @@ pub mod extract;
 pub mod flatten;
 pub mod fluid;
 pub mod fluid_units;
+mod heights;
 pub mod identical;
 mod layered;
 mod levels;

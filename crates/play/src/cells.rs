@@ -7,6 +7,7 @@ use crate::nodes;
 use crate::order::Order;
 use crate::unit::{Decoded, take};
 use bytemuck::Pod;
+use meshreel_codec::height::Flat;
 use meshreel_codec::skin::{Handles, Matrix, Skin};
 use meshreel_codec::soft::decode::{self, First, Static, Width};
 use meshreel_codec::soft::lattice::Grid;
@@ -49,6 +50,8 @@ impl Coded {
 /// A stream, or one half of it (colours are kept as rgb and alpha).
 pub(crate) struct Cells {
     pub coded: Coded,
+    /// What takes the place of all but heights.
+    pub flat: Option<Flat>,
     /// Where a vertex is among the cells: those lie in the order of levels of detail.
     pub places: Arc<Vec<u32>>,
 }
@@ -155,11 +158,22 @@ impl Unit<'_> {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
                     self.read_cells(coded, self.place, range, unit, decoded, scratch, out)?;
+                    if let Some(flat) = &cells.flat {
+                        out.iter_mut().for_each(|frame| self.lay(flat, frame));
+                    }
                 }
                 Coded::Skin(skin) => self.read_skin(skin, unit, decoded, scratch, out)?,
             }
         }
         Ok(bytes.len() - rest.len())
+    }
+
+    /// Puts the plane of a height field into a frame.
+    fn lay(&self, flat: &Flat, frame: &mut [u64]) {
+        match self.place.size {
+            8 => flat.lay::<i16>(part_mut(frame, self.place)),
+            _ => flat.lay::<i32>(part_mut(frame, self.place)),
+        }
     }
 
     /// Bones, residuals, and the cells that they make.

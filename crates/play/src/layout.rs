@@ -166,7 +166,7 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
-            Coding::Cells | Coding::Bones => {
+            Coding::Cells | Coding::Bones | Coding::Heights => {
                 self.place(4 * word, cell_parts(stream) * cell_count(mesh, stream))
             }
             _ => self.place(word, stream.semantic.components() * mesh.vertices as usize),

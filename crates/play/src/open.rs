@@ -589,7 +589,7 @@ fn check_limits(
             };
             let word = u64::from(stream.word);
             match stream.coding {
-                Coding::Cells | Coding::Bones => {
+                Coding::Cells | Coding::Bones | Coding::Heights => {
                     let cells = cell_parts(stream) as u64 * cell_count(mesh, stream) as u64;
                     add(cells, copies * 4 * word + CELL_BYTES);
                     add(u64::from(mesh.indices), 16);

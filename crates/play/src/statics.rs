@@ -8,6 +8,8 @@ use crate::open::{Reel, slice};
 use crate::still;
 use crate::words::{Held, Words};
 use meshreel_codec::block::Decompressor;
+use meshreel_codec::grid::{self, Shape};
+use meshreel_codec::height::Flat;
 use meshreel_codec::parallelogram::{self, Table};
 use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, StreamRecord};
 use meshreel_codec::skin::Skin;
@@ -166,6 +168,7 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
     let mut cells = CellReader {
         indices: &mesh.indices,
         points: &points,
+        shape: grid::shape(&mesh.made_of.connectivity),
         domains: Default::default(),
     };
     // Predicted normals stand on what comes after them too.
@@ -175,7 +178,7 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
         let mut parts = Vec::new();
         let mut words = Words::zeroed(1, 0);
         match stream.coding {
-            Coding::Cells | Coding::Bones => {
+            Coding::Cells | Coding::Bones | Coding::Heights => {
                 used += cells.read(record, stream, rest, &mut parts)?
             }
             Coding::Predicted => {
@@ -243,6 +246,8 @@ struct CellReader<'a> {
     indices: &'a [u32],
     /// Point of each vertex.
     points: &'a [u32],
+    /// Of the grid that the mesh is.
+    shape: Option<Shape>,
     domains: [Option<Domain>; 2],
 }
 
@@ -255,6 +260,7 @@ impl CellReader<'_> {
         out: &mut Vec<Cells>,
     ) -> Result<usize, Corrupt> {
         let of_points = stream.semantic == Semantic::Position;
+        let shape = self.shape;
         let Domain {
             hierarchy,
             triangles,
@@ -263,7 +269,14 @@ impl CellReader<'_> {
         let mut used = 0;
         for _ in 0..cell_parts(stream) {
             let (part, size) = take_sized(after(bytes, used))?;
+            let mut flat = None;
             let coded = match stream.coding {
+                Coding::Heights => {
+                    let shape = shape.ok_or(Corrupt("heights without a grid"))?;
+                    let (made, plane) = Flat::decode(part, hierarchy.clone(), &shape)?;
+                    flat = Some(plane);
+                    Coded::Soft(Box::new(made))
+                }
                 Coding::Bones => {
                     let wide = stream.word == 4;
                     let skin = Skin::decode(part, stream.bones, wide, hierarchy, triangles)?;
@@ -277,6 +290,7 @@ impl CellReader<'_> {
             }
             out.push(Cells {
                 coded,
+                flat,
                 places: places.clone(),
             });
             used += size;

@@ -3,6 +3,12 @@
 
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
+use meshreel_codec::block::Decompressor;
+use meshreel_codec::grid::Shape;
+use meshreel_codec::height::Flat;
+use meshreel_codec::record::Coding;
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::{take_sized, weld};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
 use std::path::Path;
@@ -315,6 +321,102 @@ fn e13_grids_are_found_and_hold() {
     }
 }
 
+/// Heights over a sloping plane along an axis; the point in the middle goes aside in frame 20, by so much.
+fn field(axis: usize, aside: f32) -> Scene {
+    let (n, m) = (24, 17);
+    let mut scene = waves(n, m, false);
+    let turned = |f: usize, i: usize| {
+        let (x, y) = ((i % n) as f32 * 0.1 - 7.0, (i / n) as f32 * 0.15 + 3.0);
+        let wave = 0.3 * (3.0 * x + 0.4 * f as f32).sin() * (2.0 * y).cos();
+        let (x, y) = (x + 0.2 * y, y - 0.1 * x);
+        let mut p = [0.0; 3];
+        (p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3]) = (wave + 0.1 * y, x, y);
+        if (f, i) == (20, n * m / 2) {
+            p[(axis + 1) % 3] += aside;
+        }
+        p
+    };
+    let positions = (0..41)
+        .map(|f| (0..n * m).map(|i| turned(f, i)).collect())
+        .collect();
+    let times = (**scene.meshes[0].positions.sampling()).clone();
+    scene.meshes[0].positions = Channel::in_memory(times, positions);
+    scene
+}
+
+#[test]
+fn e13_of_height_fields_one_coordinate_is_kept() {
+    for preset in [Preset::Small, Preset::Fast] {
+        for axis in 0..3 {
+            for tolerance in [1e-2, 1e-4, 1e-5] {
+                let wanted = Options {
+                    preset,
+                    tolerance: Tolerance::Relative(tolerance),
+                    ..options()
+                };
+                let (reel, report) = holds(&field(axis, 0.0), &wanted);
+                let stream = &reel.description().meshes[0].streams[0];
+                assert_eq!(stream.coding, Coding::Heights, "{axis} {tolerance}");
+                // What moves aside needs all three.
+                let (reel, other) = holds(&field(axis, 0.4), &wanted);
+                let stream = &reel.description().meshes[0].streams[0];
+                assert_eq!(stream.coding, Coding::Cells);
+                assert!(report.meshes[0].position_bytes < other.meshes[0].position_bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn e13_damaged_heights_are_refused() {
+    let scene = field(2, 0.0);
+    let (bytes, _) = compiled(&scene, &options());
+    let reel = opened(bytes);
+    let mesh = &reel.description().meshes[0];
+    let (mut packed, at) = (Vec::new(), mesh.values);
+    reel.reader()
+        .read_chunk(at.chunk as usize, &mut packed)
+        .unwrap();
+    let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
+    Decompressor::new()
+        .decompress(&packed, &mut content)
+        .unwrap();
+    let values = &content[at.offset as usize..][..at.size as usize];
+    let mut points = vec![0; mesh.vertices as usize];
+    let used = weld::decode(values, mesh.points, &mut points).unwrap();
+    let (bytes, _) = take_sized(&values[used..]).unwrap();
+    let indices = reel.indices(0).unwrap();
+    let levels = hierarchy::build(mesh.points, &indices);
+    let mut shape = Shape {
+        width: 24,
+        height: 17,
+        closed: false,
+        reversed: false,
+    };
+    let read = |bytes: &[u8], shape: &Shape| Flat::decode(bytes, levels.clone(), shape).is_ok();
+    assert!(read(bytes, &shape));
+    for cut in 0..bytes.len() {
+        let mut other = bytes.to_vec();
+        other[cut] ^= 1 << (cut % 8);
+        read(&other, &shape);
+        if cut < 40 {
+            assert!(!read(&bytes[..cut], &shape));
+        }
+    }
+    let with = |at: usize, number: f32| {
+        let mut other = bytes.to_vec();
+        other[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        other
+    };
+    for number in [f32::NAN, f32::INFINITY, 1e30, -1e9] {
+        assert!(!read(&with(1, number), &shape));
+        assert!(!read(&with(5, number), &shape));
+    }
+    assert!(!read(&[&[3], &bytes[1..]].concat(), &shape));
+    shape.height += 1;
+    assert!(!read(bytes, &shape));
+}
+
 #[test]
 fn e13_a_grid_with_a_hole_is_none() {
     let mut scene = waves(20, 9, false);
@@ -338,6 +440,8 @@ fn e13_corpus_grids_are_found() {
         let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
         let (reel, report) = holds(&scene, &options());
         assert_eq!(reel.grid(0).unwrap(), Some(grid));
+        let coding = reel.description().meshes[0].streams[0].coding;
+        assert_eq!(coding == Coding::Heights, name == "f_ocean_height");
         println!("{name}: {} bytes", report.meshes[0].bytes);
     }
 }

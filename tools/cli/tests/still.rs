@@ -4,6 +4,7 @@ use meshreel::format::{Summary, Writer};
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
 use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::record::Coding;
 use meshreel_compile::{
     MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile,
 };
@@ -84,6 +85,21 @@ fn sheet(path: &str, moves: [usize; 2]) -> Mesh {
         })
         .collect();
     mesh(path, positions, &faces)
+}
+
+/// The same, of which only heights move.
+fn sea(path: &str, moves: [usize; 2]) -> Mesh {
+    let mut mesh = sheet(path, moves);
+    let (mut first, mut all) = (Vec::new(), vec![Vec::new(); FRAMES]);
+    mesh.positions.read(0, &mut first).unwrap();
+    for (f, points) in all.iter_mut().enumerate() {
+        mesh.positions.read(f, points).unwrap();
+        for (p, f) in points.iter_mut().zip(&first) {
+            *p = [f[0], f[1], p[2]];
+        }
+    }
+    mesh.positions = Channel::in_memory(times(), all);
+    mesh
 }
 
 /// Boxes that fall and turn.
@@ -205,6 +221,7 @@ fn all() -> Scene {
         boxes("/boxes", [70, 120]),
         sheet("/always", [0, FRAMES - 1]),
         sheet("/hardly", [1, FRAMES - 1]),
+        sea("/sea", [90, 100]),
     ])
 }
 
@@ -214,14 +231,22 @@ fn e06_what_stands_still_before_and_after_holds() {
         let (reel, report) = holds(&all(), &options(preset));
         let layered = preset != Preset::Classic;
         let last = FRAMES as u32 - 1;
-        let moves: Vec<[u32; 2]> = (0..6).map(|m| reel.moves(m)).collect();
+        let moves: Vec<[u32; 2]> = (0..7).map(|m| reel.moves(m)).collect();
         let whole = [0, last];
         match layered {
             true => assert_eq!(
                 moves,
-                [[200, 331], [0, 50], [140, 180], [70, 120], whole, [1, last]]
+                [
+                    [200, 331],
+                    [0, 50],
+                    [140, 180],
+                    [70, 120],
+                    whole,
+                    [1, last],
+                    [90, 100]
+                ]
             ),
-            false => assert_eq!(moves, [whole; 6]),
+            false => assert_eq!(moves, [whole; 7]),
         }
         if layered {
             let of: Vec<_> = report.meshes.iter().map(|m| m.moves).collect();
@@ -235,7 +260,7 @@ fn e06_what_stands_still_before_and_after_holds() {
             decoder.decode(frame).unwrap();
             decoder.mesh(mesh).rest_state()
         };
-        for m in 0..6 {
+        for m in 0..7 {
             let [first, end] = moves[m].map(|f| f as usize);
             let start = first / 64 * 64;
             let end = end.div_ceil(64) * 64;
@@ -314,7 +339,7 @@ fn e06_the_player_shows_end_states() {
         let view = shown.first();
         let frame = shown.pair().first as usize;
         decoder.decode(frame).unwrap();
-        for m in 0..6 {
+        for m in 0..7 {
             assert_eq!(view.mesh(m).rest_state(), decoder.mesh(m).rest_state());
         }
         seen += 1;
@@ -417,8 +442,14 @@ fn e06_a_decoder_made_from_the_document_agrees() {
         block: Format::Deflate,
         ..options(Preset::Small)
     };
-    let scene = scene(vec![sheet("/a", [130, 180]), sheet("/b", [0, 50])]);
-    let (bytes, _) = compiled(&scene, &options);
+    let meshes = vec![
+        sheet("/a", [130, 180]),
+        sheet("/b", [0, 50]),
+        sea("/c", [130, 180]),
+    ];
+    let (bytes, _) = compiled(&scene(meshes), &options);
+    let coding = opened(bytes.clone()).description().meshes[2].streams[0].coding;
+    assert_eq!(coding, Coding::Heights);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
     std::fs::write(&path, &bytes).unwrap();
@@ -435,7 +466,7 @@ fn e06_a_decoder_made_from_the_document_agrees() {
     let mut decoder = FrameDecoder::new(&opened(bytes)).unwrap();
     for (&frame, shown) in frames.iter().zip(shown.as_array().unwrap()) {
         decoder.decode(frame).unwrap();
-        for m in 0..2 {
+        for m in 0..3 {
             let mesh = decoder.mesh(m);
             let mut ours = vec![0.0f32; 3 * mesh.vertex_count()];
             mesh.positions_into(&mut ours).unwrap();

@@ -226,6 +226,11 @@ impl Static {
 }
 
 /// What a static part begins with: flags, unit, centre, steps.
+/// Whether cells of a static part are i32.
+pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
+    Ok(Cursor::new(bytes).u8()? & WIDE != 0)
+}
+
 fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     let flags = c.u8()?;
     let grid = Grid {

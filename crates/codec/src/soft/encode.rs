@@ -35,6 +35,10 @@ pub trait Source: Sync {
     fn outside(&self, _frame: u32, _grid: &Grid, _out: &mut [[i32; 3]]) -> bool {
         false
     }
+    /// The only coordinate that is coded; the others are what is predicted from outside, see [`crate::height`].
+    fn axis(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl<T: Source + ?Sized> Source for &T {
@@ -43,6 +47,9 @@ impl<T: Source + ?Sized> Source for &T {
     }
     fn outside(&self, frame: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
         (**self).outside(frame, grid, out)
+    }
+    fn axis(&self) -> Option<usize> {
+        (**self).axis()
     }
 }
 
@@ -186,6 +193,14 @@ impl Common<'_> {
         target.outside.resize(points, [0; 3]);
         if !self.source.outside(frame, grid, &mut target.outside) {
             target.outside.clear();
+        }
+        if let Some(axis) = self.source.axis() {
+            for (at, &cell) in target.source.iter_mut().zip(&target.outside) {
+                let flat = grid.position(cell);
+                for k in (0..3).filter(|&k| k != axis) {
+                    at[k] = flat[k];
+                }
+            }
         }
         match target.prepare::<W>(grid) {
             true => Ok(()),

@@ -115,7 +115,7 @@ fn digest<'a>(
             digest.add(&[range.first, range.count], |v| v);
         }
         for (stream, of) in record.streams.iter().enumerate() {
-            if of.coding == Coding::Cells {
+            if of.coding.has_cells() {
                 digest.add_values(&mesh, of);
                 continue;
             }
