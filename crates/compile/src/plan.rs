@@ -5,7 +5,7 @@ use crate::evaluate::Scratch;
 use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
-use crate::prepare::{Extent, Prepared, Source, prepare};
+use crate::prepare::{Extent, Fixed, Normals, Prepared, Source, prepare};
 use crate::report::{Phase, Progress, Report};
 use crate::still;
 use crate::{
@@ -737,6 +737,16 @@ impl<'a> Compiler<'a> {
         // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
         let diagonal = extent_diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
+        if let (Some(fixed), true) = (&prepared.fixed, self.options.preset != Preset::Classic) {
+            let predicted = prepared.normals != Normals::None && prepared.normals_animated;
+            let finest = if predicted {
+                self.for_normals(fixed)
+            } else {
+                None
+            };
+            let least = LEAST_ULPS * ulp(object_reach);
+            radius = radius.min(finest.unwrap_or(radius).max(least));
+        }
         let streams = choose_streams(
             candidate.source.mesh,
             &prepared,
@@ -776,6 +786,24 @@ impl<'a> Compiler<'a> {
         Ok((plan, candidate.placements, remarks))
     }
 
+    /// How far positions may be off before the normals that are predicted from them are.
+    fn for_normals(&self, fixed: &Fixed) -> Option<f64> {
+        let point =
+            |v: u32| glam::Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
+        let (triangles, _) = fixed.indices.as_chunks::<3>();
+        let edges = triangles
+            .iter()
+            .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+        let mut lengths: Vec<f32> = edges
+            .map(|[a, b]| point(a).distance(point(b)))
+            .filter(|length| length.is_normal())
+            .collect();
+        let middle = lengths.len() / 2;
+        let (_, length, _) = (!lengths.is_empty())
+            .then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
+        Some(*TURN_ * self.options.normal_tolerance.to_radians() * f64::from(*length))
+    }
+
     fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
         let mut needed = selected.to_vec();
         let mut total = 0;
@@ -792,6 +820,14 @@ impl<'a> Compiler<'a> {
         total
     }
 }
+
+/// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in corrections of normals than they save; measured on the corpus.
+static TURN_: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| {
+    std::env::var("TURN")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(0.5)
+});
 
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
 const LEAST_ROOM: f64 = 0.4;

@@ -7,7 +7,7 @@ use crate::inputs::{self, InputOptions};
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
 use meshreel::FrameKind;
-use meshreel::record::{Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
+use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use serde::Serialize;
 use std::fmt::Write;
@@ -105,6 +105,8 @@ struct MeshInfo {
     method: &'static str,
     /// Vertices of a row and rows of a regular grid, whose triangles are not stored.
     grid: Option<[u32; 2]>,
+    /// Only heights over a plane are stored of its positions.
+    heights: bool,
     /// It stands still up to the first of these frames, and from the second on.
     moves: Option<[u32; 2]>,
     vertices: u32,
@@ -122,7 +124,8 @@ struct MeshInfo {
 impl MeshInfo {
     /// The method, and what is special.
     fn kept(&self) -> String {
-        let grid = self.grid.map(|[w, h]| format!(", grid {w} × {h}"));
+        let heights = if self.heights { " of heights" } else { "" };
+        let grid = self.grid.map(|[w, h]| format!(", grid {w} × {h}{heights}"));
         let moves = self
             .moves
             .map(|[a, b]| format!(", moves in frames {a} to {b}"));
@@ -546,6 +549,7 @@ fn mesh_infos(
         .map(|(m, mesh)| MeshInfo {
             bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
             grid: grids[m],
+            heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
             moves: mesh.moves,
             path: mesh.path.clone(),
             method: match mesh.method {
