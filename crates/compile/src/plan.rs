@@ -16,6 +16,7 @@ use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -801,7 +802,15 @@ impl<'a> Compiler<'a> {
         let middle = lengths.len() / 2;
         let (_, length, _) = (!lengths.is_empty())
             .then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
-        Some(*TURN_ * self.options.normal_tolerance.to_radians() * f64::from(*length))
+        let count = fixed.first_points.len() as u32;
+        let joined = triangles
+            .iter()
+            .map(|t| t.map(|v| fixed.vertex_point[v as usize]));
+        let turn = match pieces(count, joined) < PIECES {
+            true => TURN,
+            false => TURN_OF_PIECES,
+        };
+        Some(turn * self.options.normal_tolerance.to_radians() * f64::from(*length))
     }
 
     fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
@@ -822,12 +831,11 @@ impl<'a> Compiler<'a> {
 }
 
 /// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in corrections of normals than they save; measured on the corpus.
-static TURN_: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| {
-    std::env::var("TURN")
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(0.5)
-});
+const TURN: f64 = 1.0;
+/// The same of meshes of many pieces, which mostly move as they are, so that positions cost little.
+const TURN_OF_PIECES: f64 = 0.25;
+/// So many pieces are many.
+const PIECES: usize = 8;
 
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
 const LEAST_ROOM: f64 = 0.4;
@@ -835,6 +843,31 @@ const LEAST_ROOM: f64 = 0.4;
 /// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
 /// cube of two units, for which 24 bits per axis suffice, and a little.
 const LEAST_ULPS: f64 = 1.75;
+
+/// Pieces of several points that triangles of points make.
+fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
+    fn root(above: &mut [u32], mut p: u32) -> u32 {
+        while above[p as usize] != p {
+            above[p as usize] = above[above[p as usize] as usize];
+            p = above[p as usize];
+        }
+        p
+    }
+    let mut above: Vec<u32> = (0..points).collect();
+    let mut used = vec![false; points as usize];
+    for [a, b, c] in triangles {
+        for other in [b, c] {
+            let (to, from) = (root(&mut above, a), root(&mut above, other));
+            above[from as usize] = to;
+        }
+        used[a as usize] = true;
+    }
+    (0..points)
+        .filter(|&p| used[p as usize])
+        .map(|p| root(&mut above, p))
+        .collect::<HashSet<_>>()
+        .len()
+}
 
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {

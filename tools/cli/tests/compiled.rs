@@ -573,3 +573,27 @@ fn transforms_cost_only_what_moves() {
     assert!(all < raw / 5, "one of ten components moves: {all} of {raw}");
     assert!(one < all / 3, "one of {count} nodes moves: {one} of {all}");
 }
+
+#[test]
+fn what_is_coarser_is_not_larger() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
+    for name in ["a_flag_wind.abc", "d_snake_skinned.abc"] {
+        let input = folder.join(name);
+        let (scene, _) = meshreel_scene::read::open(&input, &Default::default()).unwrap();
+        let size = |percent: f64| {
+            let options = Options {
+                tolerance: Tolerance::Relative(percent / 100.0),
+                effort: 1,
+                range: Some(meshreel_scene::sample::Range::Frames(0, 20)),
+                ..Options::default()
+            };
+            bytes_of(&scene, &options).len()
+        };
+        // Normals are predicted from positions: those must not be coarser than normals may be.
+        let [coarse, fine] = [1.0, 0.01].map(size);
+        assert!(
+            coarse as f64 <= 1.1 * fine as f64,
+            "{name}: {coarse} {fine}"
+        );
+    }
+}

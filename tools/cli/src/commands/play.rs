@@ -5,7 +5,7 @@ use crate::commands::live::{Live, Named};
 use crate::commands::poses::Poses;
 use crate::output::{Class, Failure, Output, one_line, say, table};
 use crate::{counting, memory, units};
-use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
+use meshreel::record::{Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player,
     Reel, Repeat, Shown, Statistics, Transform,
