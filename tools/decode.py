@@ -232,6 +232,7 @@ def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
     m["has_table"], m["moves"] = bool(flags & 1), None
+    m["blended"] = b.varint() if flags & 4 else None
     need(m["method"] in (0, 1, 4) and m["codec"] <= 2, "an unknown method or codec")
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
              bounds=b.get("6f"))

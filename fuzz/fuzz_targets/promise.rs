@@ -52,6 +52,7 @@ fn options(numbers: &mut Numbers) -> Options {
         index_every: Some([16, 1, 2, 3, 64][numbers.below(5)]),
         smooth_angle: [None, Some(0.0), Some(30.0), Some(180.0)][numbers.below(4)],
         cycle: numbers.below(8) == 1,
+        remesh: numbers.below(4) == 1,
         fps: [None, None, Some(30.0), Some(0.7)][numbers.below(4)],
         range: [
             None,

@@ -5,4 +5,4 @@ pub mod verify;
 
 pub use meshreel_scene::Error;
 pub use scene::to_scene;
-pub use verify::{Failure, Matched, MeshReport, Report, verify};
+pub use verify::{Failure, Matched, MeshReport, Report, distances, verify};

@@ -19,12 +19,14 @@ mod local;
 mod nearest;
 mod polygons;
 mod report;
+mod surface;
 mod survey;
 mod tree;
 
 pub use report::{
     ClipReport, Failure, LayerReport, MAX_FAILURES, Matched, MeshReport, Report, TierReport,
 };
+pub use surface::distances;
 
 use crate::scene::frames::error;
 pub(crate) use asked::Asked;
@@ -125,11 +127,12 @@ fn mesh_reports(plan: &Plan<'_>, stats: &[Stats], broken: &[String]) -> Vec<Mesh
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
-                matched: if by_map {
-                    Matched::Map
-                } else {
-                    Matched::Nearest
+                matched: match record.and_then(|r| r.remeshed) {
+                    Some(_) => Matched::Surface,
+                    None if by_map => Matched::Map,
+                    None => Matched::Nearest,
                 },
+                blended: record.and_then(|r| r.remeshed).unwrap_or(0) as usize,
             }
         })
         .collect()
@@ -287,7 +290,21 @@ fn match_meshes(
             .filter_map(|&i| frames[i])
             .map(|f| survey.times[f])
             .collect();
-        unit.channels = channels::find(mesh, record, &shown, asked, &path, failures)?;
+        unit.surface = record.remeshed.is_some();
+        if let Some(blended) = record.remeshed {
+            let paths = unit.placements.iter().map(|&p| survey.path(p));
+            remeshed(
+                mesh,
+                &shown,
+                paths,
+                blended,
+                asked,
+                reel.frame_count(),
+                failures,
+            )?;
+        } else {
+            unit.channels = channels::find(mesh, record, &shown, asked, &path, failures)?;
+        }
         unit.baked = unit
             .placements
             .iter()
@@ -306,12 +323,52 @@ fn match_meshes(
             let matrix = &world.matrix[survey.placements[unit.placements[0]].placed];
             unit.flip = matrix.is_finite() && matrix.determinant() < 0.0;
         }
-        if record.method != Method::Fluid {
+        if record.method != Method::Fluid && !unit.surface {
             unit.exact =
                 look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
         }
     }
     Ok(units)
+}
+
+/// Whether a mesh of the file may have other faces than the source.
+fn remeshed<'p>(
+    mesh: &meshreel_scene::Mesh,
+    shown: &[f64],
+    paths: impl Iterator<Item = &'p str>,
+    blended: u32,
+    asked: &Asked,
+    frames: usize,
+    failures: &mut Failures,
+) -> Result<(), Error> {
+    let mut counts = std::collections::BTreeSet::new();
+    let mut points = Vec::new();
+    for &time in shown {
+        sample::positions_at(mesh, time, &mut points)?;
+        counts.insert(points.len());
+    }
+    let fixed = counts.len() < 2 && sample::fixed_topology(mesh, shown)?;
+    for path in paths {
+        if fixed || !asked.remeshes(path) {
+            let why = if fixed {
+                "the source's do not change"
+            } else {
+                "nobody asked for that"
+            };
+            failures.add(path, None, || {
+                format!("has other faces than the source, but {why}")
+            });
+        }
+        if blended as usize > asked.blended(frames) {
+            failures.add(path, None, || {
+                format!(
+                    "{blended} frames are blended, {} were asked for",
+                    asked.blended(frames)
+                )
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What the source map says, if there is one, against the faces at `time`.
@@ -376,6 +433,7 @@ impl Unit {
             baked: false,
             flip: false,
             hopeless: false,
+            surface: false,
             channels: Channels::default(),
             faces: sample::Faces::default(),
             exact: None,

@@ -36,7 +36,8 @@
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
-//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's |
+//! | … | 1 … 5 or 0 | `blended` | only where `remeshed`: varint, so many frames at the end lead into the start |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
 //! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
 //! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
@@ -197,6 +198,9 @@ pub struct MeshRecord {
     pub moves: Option<[u32; 2]>,
     /// What it has in the first and the last frame of its [`crate::soft::schedule::Window`], where frames lie outside of that: each a varint size and so many bytes.
     pub ends: Location,
+    /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices are others. So many frames at the end of
+    /// the animation lead into the start, and are not near it.
+    pub remeshed: Option<u32>,
     /// Streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// Index ranges by material, in order. For fluid the ranges come per frame, in this order.
@@ -375,8 +379,18 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
 
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     put_text(&mesh.path, out);
-    let flags = u8::from(mesh.has_table) | u8::from(mesh.moves.is_some()) << 1;
+    let flags = [
+        mesh.has_table,
+        mesh.moves.is_some(),
+        mesh.remeshed.is_some(),
+    ];
+    let flags = (0..)
+        .zip(flags)
+        .fold(0, |all, (bit, on)| all | u8::from(on) << bit);
     out.extend([mesh.method as u8, mesh.codec, flags]);
+    if let Some(blended) = mesh.remeshed {
+        put_varint(blended, out);
+    }
     for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
         put_varint(count, out);
     }
@@ -572,10 +586,14 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         });
     }
     let flags = c.u8()?;
-    if flags > 3 {
+    if flags > 7 {
         return Err(Corrupt("description: unknown flag").into());
     }
     let has_table = flags & 1 != 0;
+    let remeshed = match flags & 4 {
+        0 => None,
+        _ => Some(c.varint()?),
+    };
     let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
     let points = c.varint()?;
     if points > vertices {
@@ -637,6 +655,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         has_table,
         moves,
         ends,
+        remeshed,
         streams,
         materials,
     })

@@ -277,6 +277,12 @@ pub fn ulp(x: f64) -> f64 {
 }
 
 impl<'a> MeshPlan<'a> {
+    /// Points of the source, summed over frames.
+    pub fn source_points(&self) -> u64 {
+        let remeshed = self.source.remeshed.map(|r| r.source_points);
+        remeshed.unwrap_or(self.prepared.points_total)
+    }
+
     /// Box over all frames, min xyz, max xyz, in the space that the file keeps.
     pub fn bounds(&self) -> [f32; 6] {
         let side = |k: usize| self.prepared.extent.component(k);

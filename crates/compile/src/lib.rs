@@ -22,6 +22,7 @@ pub mod pipeline;
 pub mod plan;
 mod predicted;
 pub mod prepare;
+mod remesh;
 pub mod report;
 mod skin;
 mod still;
@@ -35,6 +36,7 @@ pub use options::{
     MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm,
 };
 pub use plan::compile;
+pub use remesh::Remeshed;
 pub use report::{
     ClipReport, Heaviest, Measures, MeshReport, Phase, Progress, Report, Rest, Silent, Spikes,
     Tried,

@@ -53,6 +53,8 @@ pub struct MeshOverride {
     pub method: Option<MethodChoice>,
     /// What tells parts, instead of the general choice.
     pub parts: Option<PartsChoice>,
+    /// Whether faces that change are replaced by fixed ones, instead of the general choice.
+    pub remesh: Option<bool>,
 }
 
 /// How clips are kept, and what is promised of them beside the tolerance.
@@ -198,6 +200,10 @@ pub struct Options {
     pub smooth_angle: Option<f64>,
     /// The animation is a closed cycle.
     pub cycle: bool,
+    /// Faces that change are replaced by fixed ones, as far as the tolerance allows (F15).
+    pub remesh: bool,
+    /// Frames at the end of a cycle that are blended into its start where faces are replaced; none: an eighth of all.
+    pub remesh_blend: Option<usize>,
     /// Resample to this rate.
     pub fps: Option<f64>,
     /// Part of the animation.
@@ -272,6 +278,8 @@ impl Default for Options {
             index_every: None,
             smooth_angle: None,
             cycle: false,
+            remesh: false,
+            remesh_blend: None,
             fps: None,
             range: None,
             source_fps: None,
@@ -344,6 +352,7 @@ impl Options {
                 )));
             }
         }
+        self.check_remesh()?;
         // The options are stored one per line.
         let joints = self.clips.joints.iter().map(|over| &over.glob);
         let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);
@@ -387,6 +396,27 @@ impl Options {
             positive("--fps", fps)?;
         }
         Ok(())
+    }
+
+    fn check_remesh(&self) -> Result<(), Error> {
+        let general = (Some(self.remesh), Some(self.method));
+        let sections = self.meshes.iter().map(|over| (over.remesh, over.method));
+        let fluid = |(remesh, method)| (remesh, method) == (Some(true), Some(MethodChoice::Fluid));
+        if sections.clone().chain([general]).any(fluid) {
+            return Err(Error::misuse(
+                "--remesh makes faces that stay, --method fluid is for faces that change: leave one of them away",
+            ));
+        }
+        let any = self.remesh || sections.into_iter().any(|(remesh, _)| remesh == Some(true));
+        match self.remesh_blend {
+            Some(_) if !any => Err(Error::misuse(
+                "--remesh-blend says how loops of --remesh are blended: add --remesh, or leave it away",
+            )),
+            Some(_) if !self.cycle => Err(Error::misuse(
+                "--remesh-blend is for loops: add --cycle, or leave it away",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Frames from one index frame or restart key to the next.
@@ -468,6 +498,12 @@ impl Options {
         if self.cycle {
             line("cycle", "true".into());
         }
+        if self.remesh {
+            line("remesh", "true".into());
+        }
+        if let Some(frames) = self.remesh_blend {
+            line("remesh-blend", format!("{frames}"));
+        }
         if let Some(fps) = self.fps {
             line("fps", format!("{fps}"));
         }
@@ -495,6 +531,9 @@ impl Options {
             }
             if let Some(m) = over.method {
                 line("mesh-method", format!("{} {}", method(m), over.glob));
+            }
+            if let Some(remesh) = over.remesh {
+                line("mesh-remesh", format!("{remesh} {}", over.glob));
             }
         }
         self.clips.lines(&mut line);
@@ -713,6 +752,7 @@ mod tests {
                     tolerance: Some(Tolerance::Absolute(0.0)),
                     method: None,
                     parts: None,
+                    remesh: None,
                 }]
             },
         ];
@@ -737,6 +777,7 @@ mod tests {
                 tolerance: Some(Tolerance::Relative(0.5)),
                 method: Some(MethodChoice::Fluid),
                 parts: None,
+                remesh: None,
             }],
             ..Options::default()
         };

@@ -6,6 +6,7 @@ use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Fixed, Normals, Prepared, Source, prepare};
+use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Phase, Progress, Report};
 use crate::still;
 use crate::{
@@ -63,12 +64,18 @@ pub fn compile(
         overrides,
         remarks,
         passes: Vec::new(),
+        remeshed: &[],
     };
 
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
     let times = compiler.times(&placed, &selected)?;
     let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
+    let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
+    let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
+    if let Some(outcome) = &outcome {
+        (compiler.scene, compiler.remeshed) = (&outcome.scene, &outcome.meshes);
+    }
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
@@ -145,8 +152,10 @@ pub struct Candidate<'a> {
 /// What a placement was promised and what its transforms take of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
-    /// Resolved tolerance, world units.
+    /// Resolved tolerance, world units, without what is spent.
     pub tolerance: f64,
+    /// What fixed faces have taken of it (F15).
+    pub spent: f64,
     /// Largest distance that the f32 transforms alone, or f32 world positions, move any point.
     pub transform_error: f64,
     /// Largest world scale, of the source or decoded.
@@ -162,6 +171,8 @@ struct Compiler<'a> {
     overrides: Vec<GlobMatcher>,
     remarks: Vec<Remark>,
     passes: Vec<(String, String)>,
+    /// By mesh what was done to its faces.
+    remeshed: &'a [Option<Remeshed>],
 }
 
 impl<'a> Compiler<'a> {
@@ -277,6 +288,38 @@ impl<'a> Compiler<'a> {
         Ok(same)
     }
 
+    fn remesh(
+        &mut self,
+        placed: &[Placed],
+        selected: &[bool],
+        motion: &Motion,
+        times: &[f64],
+    ) -> Result<Option<Outcome>, Error> {
+        let this = &*self;
+        let given = Given {
+            scene: self.scene,
+            placed,
+            selected,
+            times,
+            motion,
+            tolerance: &|path, diagonal| match this.tolerance(path) {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => part * diagonal,
+            },
+            asked: &|path| {
+                let sections = this.overrides(path).filter_map(|o| o.remesh);
+                sections.last().unwrap_or(this.options.remesh)
+            },
+            options: self.options,
+        };
+        let mut remarks = Vec::new();
+        let outcome = remesh(&given, &mut remarks)?;
+        self.remarks.append(&mut remarks);
+        let said = outcome.iter().flat_map(Outcome::sentences);
+        self.passes.extend(said.map(|what| ("remesh".into(), what)));
+        Ok(outcome)
+    }
+
     fn method(&self, path: &str) -> MethodChoice {
         self.overrides(path)
             .filter_map(|o| o.method)
@@ -331,6 +374,7 @@ impl<'a> Compiler<'a> {
             normals: channels.normals,
             uvs: channels.uvs,
             colours: channels.colours,
+            remeshed: self.remeshed.get(mesh).and_then(Option::as_ref),
         }
     }
 
@@ -422,8 +466,12 @@ impl<'a> Compiler<'a> {
             {
                 return Err(Error::Unsupported {
                     what: format!(
-                        "{}: its faces change over time; only --method auto or fluid can keep that",
-                        candidate.source.mesh.path
+                        "{}: its faces change over time; only --method auto or fluid can keep that{}",
+                        candidate.source.mesh.path,
+                        match candidate.source.remeshed {
+                            Some(_) => ", or a larger --tolerance with --remesh",
+                            None => ", or --remesh",
+                        }
                     ),
                 });
             }
@@ -482,7 +530,9 @@ impl<'a> Compiler<'a> {
                     Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
                 };
                 let floor = 4.0 * ulp(object_reach.max(budget.reach));
-                budget.tolerance = asked.max(floor);
+                let remeshed = candidate.source.remeshed;
+                budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
+                budget.tolerance = asked.max(floor) - budget.spent;
                 if asked < floor && diagonal > 0.0 && !baked[i] {
                     self.remarks.push(Remark::new(
                         &placed[i].path,

@@ -9,7 +9,7 @@ use crate::mesh::{
     tangents::{Oriented, Tangents, orient},
     triangulate,
 };
-use crate::{Error, MethodChoice, Options, Preset};
+use crate::{Error, MethodChoice, Options, Preset, Remeshed};
 use glam::{DMat4, DVec3};
 use meshreel_codec::grid::Grid;
 use meshreel_scene::{Attribute, Mesh, Remark, sample};
@@ -37,6 +37,8 @@ pub struct Source<'a> {
     pub start: usize,
     /// Up to the first of these frames of the animation it stands still, and from the second on.
     pub moves: Option<[u32; 2]>,
+    /// What was done to its faces.
+    pub remeshed: Option<&'a Remeshed>,
 }
 
 /// Coordinates beyond this are taken for damage: squares of distances must stay finite in f32.
@@ -76,7 +78,7 @@ impl Source<'_> {
     }
 }
 
-fn usable(p: &[f32; 3]) -> bool {
+pub(crate) fn usable(p: &[f32; 3]) -> bool {
     p.iter().all(|v| v.abs() <= LARGEST)
 }
 
@@ -385,6 +387,10 @@ pub fn prepare(
         ));
     }
     runs.end();
+    if let Some(remeshed) = source.remeshed {
+        // Tolerances follow from the source's size.
+        object_extent = remeshed.extent;
+    }
     let fixed = fixed && steady;
     total += (most * (source.frames - frames)) as u64;
     if !fixed && runs.lead.is_empty() {

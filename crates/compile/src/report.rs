@@ -1,6 +1,7 @@
 //! What a compile did, as data; the command line prints it.
 
 pub use crate::clip::file::ClipReport;
+use crate::remesh::Remeshed;
 pub use crate::skin::Tried;
 use meshreel_scene::Remark;
 
@@ -112,6 +113,8 @@ pub struct MeshReport {
     pub tried: Vec<Tried>,
     /// Parts that move as they are, and bones that blend.
     pub bones: [usize; 2],
+    /// What was done to its faces.
+    pub remeshed: Option<Remeshed>,
     /// What of these costs most, and what they would not have to do.
     pub measures: Measures,
     /// Triangles (fluid: the most of any frame).

@@ -267,7 +267,8 @@ pub fn write(
             &mut compressor,
             &mut output,
         )?;
-        if !job.options.strip {
+        // Vertices of a re-meshed one are nobody's in the source.
+        if !job.options.strip && plan.source.remeshed.is_none() {
             maps.add(
                 m,
                 |out| source_map::encode(&source_map(plan), out),
@@ -281,7 +282,7 @@ pub fn write(
     }
     let mut totals = vec![Total::default(); meshes];
     let raw_points: u64 = (job.plans.iter())
-        .map(|(p, _)| 12 * p.prepared.points_total)
+        .map(|(p, _)| 12 * p.source_points())
         .sum();
     let mut summary = Summary {
         bounds: crate::encode::NOTHING,
@@ -414,7 +415,7 @@ pub fn write(
         let position_bytes = values.stored[m] * position_share[m]
             + ends.stored[m] * position_share_of_ends[m]
             + totals[m].position_bytes;
-        let points_frames = plan.prepared.points_total;
+        let points_frames = plan.source_points();
         // Of all placements the one that comes nearest to its tolerance.
         let own = totals[m]
             .error
@@ -425,8 +426,8 @@ pub fn write(
                 let b = &job.tolerances[i];
                 let coded = nodes.as_ref().and_then(|nodes| nodes.error(i));
                 (
-                    coded.unwrap_or(b.transform_error) + b.scale * own,
-                    b.tolerance,
+                    coded.unwrap_or(b.transform_error) + b.scale * own + b.spent,
+                    b.tolerance + b.spent,
                 )
             })
             .max_by(|a, b| (a.0 * b.1).total_cmp(&(b.0 * a.1)))
@@ -446,6 +447,7 @@ pub fn write(
                 .to_lowercase(),
             tried: coders.get(m).map_or(Vec::new(), |c| c.tried.clone()),
             bones: coders.get(m).map_or([0; 2], MeshCoder::bones),
+            remeshed: plan.source.remeshed.cloned(),
             measures,
             triangles: (plan.prepared.fixed.as_ref())
                 .map_or(totals[m].indices, |fixed| fixed.indices.len())
@@ -535,7 +537,10 @@ fn describe(
                 visibility(&job.motion.visible[i], job.times.len())
             }),
             rest,
-            tolerance: node.mesh.map_or(0.0, |i| job.tolerances[i].tolerance),
+            tolerance: node.mesh.map_or(0.0, |i| {
+                let budget = &job.tolerances[i];
+                budget.tolerance + budget.spent
+            }),
             baked: node.baked,
         })
         .collect();
@@ -569,6 +574,7 @@ fn describe(
                 has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
                 moves: plan.source.moves,
                 ends: ends.locations[m],
+                remeshed: plan.source.remeshed.map(|r| r.blended),
                 streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
                 materials: prepared
                     .materials

@@ -76,13 +76,16 @@ pub struct PlotArgs {
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present_any = ["vertex", "parts"],
-        conflicts_with_all = ["vertex", "parts"]
+        required_unless_present_any = ["vertex", "parts", "faces"],
+        conflicts_with_all = ["vertex", "parts", "faces"]
     )]
     pub joint: Option<String>,
     /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a residual beside them
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "source"])]
     pub parts: bool,
+    /// Triangles of the source and of the file, each in a colour of its own, and how far the surfaces are apart; with --source
+    #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "parts"])]
+    pub faces: bool,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
     #[arg(long, value_name = "N")]
     pub vertex: Option<u32>,
@@ -126,7 +129,7 @@ pub struct CompileArgs {
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
     /// Read options from a TOML file: the long names below as keys; [[mesh]] sections with `glob`, `tolerance`,
-    /// `method` for some meshes only; [[joint]] sections with `glob`, `tolerance`, `shell`, `pinned`; and [curve]. The
+    /// `method`, `parts`, `remesh` for some meshes only; [[joint]] sections with `glob`, `tolerance`, `shell`, `pinned`; and [curve]. The
     /// command line wins
     #[arg(long, value_name = "FILE.toml")]
     pub options: Option<PathBuf>,
@@ -200,6 +203,13 @@ pub struct Content {
     /// The animation is a closed cycle, also where the last frame differs from the first
     #[arg(long, help_heading = "Content")]
     pub cycle: bool,
+    /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as soft ones. Promised
+    /// is the distance of vertices from the other surface, both ways; texture coordinates and colours are left out
+    #[arg(long, help_heading = "Content")]
+    pub remesh: bool,
+    /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of them]
+    #[arg(long, value_name = "FRAMES", help_heading = "Content")]
+    pub remesh_blend: Option<u32>,
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
@@ -250,17 +260,12 @@ pub struct LaterFlags {
     /// Levels of detail
     #[arg(long, hide = true, num_args = 0..=1)]
     pub lod: Option<Option<String>>,
-    /// One topology for a changing one
-    #[arg(long, hide = true)]
-    pub remesh: bool,
 }
 
 impl LaterFlags {
     /// Names of those that were used.
     pub fn used(&self) -> Option<&'static str> {
-        [(self.lod.is_some(), "--lod"), (self.remesh, "--remesh")]
-            .into_iter()
-            .find_map(|(used, name)| used.then_some(name))
+        self.lod.is_some().then_some("--lod")
     }
 }
 

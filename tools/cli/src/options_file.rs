@@ -165,6 +165,8 @@ pub struct MeshSection {
     pub method: Option<Method>,
     /// What tells their parts.
     pub parts: Option<Parts>,
+    /// Whether faces that change are replaced by fixed ones.
+    pub remesh: Option<bool>,
 }
 
 /// Reads an options file.
@@ -289,6 +291,8 @@ impl Content {
             unit: self.unit.or(lower.unit),
             smooth_angle: self.smooth_angle.or(lower.smooth_angle),
             cycle: self.cycle || lower.cycle,
+            remesh: self.remesh || lower.remesh,
+            remesh_blend: self.remesh_blend.or(lower.remesh_blend),
             strip: self.strip || lower.strip,
             clips_only: self.clips_only || lower.clips_only,
             method: self.method.or(lower.method),

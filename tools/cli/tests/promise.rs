@@ -407,6 +407,7 @@ fn every_option_holds() {
                 tolerance: Some(Tolerance::Absolute(0.01)),
                 method: Some(MethodChoice::Fluid),
                 parts: None,
+                remesh: None,
             }],
             ..base
         },

@@ -29,6 +29,10 @@ pub(crate) struct Asked {
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
+    cycle: bool,
+    remesh: bool,
+    remesh_blend: Option<usize>,
+    remeshes: Vec<(GlobMatcher, bool)>,
     pub clips: Clips,
 }
 
@@ -214,6 +218,10 @@ impl Asked {
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
+            cycle: false,
+            remesh: false,
+            remesh_blend: None,
+            remeshes: Vec::new(),
             clips: Clips::default(),
         };
         for line in text.lines() {
@@ -251,6 +259,14 @@ impl Asked {
                     let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
                     let value = distance(value).ok_or_else(bad)?;
                     asked.meshes.push((glob(pattern).ok_or_else(bad)?, value));
+                }
+                "cycle" => asked.cycle = value.parse().map_err(|_| bad())?,
+                "remesh" => asked.remesh = value.parse().map_err(|_| bad())?,
+                "remesh-blend" => asked.remesh_blend = Some(value.parse().map_err(|_| bad())?),
+                "mesh-remesh" => {
+                    let (value, pattern) = value.split_once(' ').ok_or_else(bad)?;
+                    let value = value.parse().map_err(|_| bad())?;
+                    asked.remeshes.push((glob(pattern).ok_or_else(bad)?, value));
                 }
                 "shell" => asked.clips.shell = Some(positive(value).ok_or_else(bad)?),
                 "joint-tolerance" => asked.clips.tolerances.push(joint(value).ok_or_else(bad)?),
@@ -300,6 +316,25 @@ impl Asked {
             ancestors(path).any(|p| patterns.iter().any(|glob| glob.is_match(p)))
         };
         (self.include.is_empty() || hit(&self.include)) && !hit(&self.exclude)
+    }
+
+    /// Whether the object at `path` may get other faces.
+    pub fn remeshes(&self, path: &str) -> bool {
+        let own = self
+            .remeshes
+            .iter()
+            .rev()
+            .find(|(glob, _)| glob.is_match(path));
+        own.map_or(self.remesh, |(_, remesh)| *remesh)
+    }
+
+    /// Frames of a loop of `frames` that may be blended: as many as were asked for, or an eighth.
+    pub fn blended(&self, frames: usize) -> usize {
+        match (self.cycle, self.remesh_blend) {
+            (false, _) => 0,
+            (true, Some(asked)) => asked.min(frames.saturating_sub(2)),
+            (true, None) => frames.div_ceil(8).min(frames.saturating_sub(2)),
+        }
     }
 
     /// The tolerance for the object at `path`.

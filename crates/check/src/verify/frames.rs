@@ -8,6 +8,7 @@ use crate::verify::exact::Exact;
 use crate::verify::nearest::Pairing;
 use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
+use crate::verify::surface;
 use crate::verify::survey::{Survey, apply};
 use glam::DVec3;
 use meshreel::FrameKind;
@@ -55,6 +56,8 @@ pub(crate) struct Unit {
     pub baked: bool,
     /// … and mirrored there, so that triangles turn the other way.
     pub flip: bool,
+    /// Re-meshed: distances are those from the other surface.
+    pub surface: bool,
     /// Already known to be wrong; nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
@@ -262,10 +265,17 @@ impl<'a> Worker<'a> {
         view.positions_into(&mut positions).map_err(error)?;
         let decoded = Decoded { view, positions };
         for &p in visible {
-            found.stats[p].frames += 1;
             found.stats[p].vertices = decoded.view.vertex_count();
         }
+        let blended = plan.reel.description().meshes[unit.record]
+            .remeshed
+            .unwrap_or(0);
+        if frame + blended as usize >= plan.reel.frame_count() {
+            return Ok(());
+        }
+        visible.iter().for_each(|&p| found.stats[p].frames += 1);
         match &unit.exact {
+            _ if unit.surface => self.surfaces(visible, frame, &source, &decoded, found),
             Some(exact) => self.exact(unit, exact, visible, frame, &source, &decoded, found),
             None => self.nearest(unit, visible, frame, &source, &decoded, found),
         }
@@ -373,6 +383,62 @@ impl<'a> Worker<'a> {
             }
             worst
         })
+    }
+
+    fn surfaces(
+        &self,
+        visible: &[usize],
+        frame: usize,
+        source: &Source<'_>,
+        decoded: &Decoded<'_>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let plan = self.plan;
+        let mut faces = sample::Faces::default();
+        sample::faces_at(source.mesh, source.time, &mut faces)?;
+        let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
+        let all_usable = source.points.iter().all(|p| usable(*p));
+        for &p in visible {
+            let Some(show) = &plan.shows[p] else { continue };
+            let matrix = &self.world.matrix[plan.survey.placements[p].placed];
+            if !matrix.is_finite() {
+                continue;
+            }
+            let world = self.decoder.world(show.node);
+            let right = source.points.iter();
+            let right: Vec<DVec3> = right
+                .map(|p| matrix.transform_point3(DVec3::from_array(p.map(f64::from))))
+                .collect();
+            let got: Vec<DVec3> = (0..decoded.view.vertex_count())
+                .map(|v| apply(&world, decoded.position(v)))
+                .collect();
+            let (theirs, points) = surface::of_source(&polygons, &source.points, &right);
+            let (ours, vertices) = surface::of_file(decoded.view.indices(), &got);
+            let ways = [
+                ("vertex or triangle", vertices, theirs),
+                ("point or triangle of the source", points, ours),
+            ];
+            // Points that are not usable have vertices somewhere; what those are near to says nothing.
+            for (what, places, faces) in ways.into_iter().skip(usize::from(!all_usable)) {
+                let stats = &mut found.stats[p];
+                let mut worst = 0.0;
+                for place in places {
+                    let distance = faces.distance(place);
+                    stats.distance(distance);
+                    if beyond(distance, worst) {
+                        worst = distance;
+                    }
+                }
+                if beyond(worst, show.tolerance) {
+                    let what = format!(
+                        "a {what} is {worst:e} from the other surface, {:e} is allowed",
+                        show.tolerance
+                    );
+                    fail(plan, found, p, frame, what);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn nearest(

@@ -29,14 +29,17 @@ pub enum Matched {
     Map,
     /// By the nearest point.
     Nearest,
+    /// By the nearest place of the other surface: re-meshed.
+    Surface,
 }
 
 impl Matched {
-    /// "map" or "nearest".
+    /// "map", "nearest" or "surface".
     pub fn name(self) -> &'static str {
         match self {
             Matched::Map => "map",
             Matched::Nearest => "nearest",
+            Matched::Surface => "surface",
         }
     }
 }
@@ -66,6 +69,8 @@ pub struct MeshReport {
     pub colour_max_error: Option<f64>,
     /// How vertices were matched.
     pub matched: Matched,
+    /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
+    pub blended: usize,
     /// Nothing failed here.
     pub ok: bool,
 }

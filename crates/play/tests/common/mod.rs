@@ -232,6 +232,7 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         has_table: method != Method::Fluid,
         moves: None,
         ends: Location::default(),
+        remeshed: None,
         streams,
         materials: vec![
             material(1, "skin1", 0, half),

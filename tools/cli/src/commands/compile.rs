@@ -173,6 +173,11 @@ impl Done {
                     "bits_per_vertex_frame": mesh.bits_per_vertex_frame, "grid": mesh.grid,
                     "moves": mesh.moves,
                 });
+                if let Some(r) = &mesh.remeshed {
+                    value["remeshed"] = json!({
+                        "runs": r.runs, "frames": r.frames, "own": r.own, "points": r.points, "blended": r.blended,
+                    });
+                }
                 if self.explain {
                     let tried = |t: &Tried| {
                         json!({
@@ -528,6 +533,8 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     }
     options.smooth_angle = content.smooth_angle.map(|angle| angle.0);
     options.cycle = content.cycle;
+    options.remesh = content.remesh;
+    options.remesh_blend = content.remesh_blend.map(|frames| frames as usize);
     options.clips_only = content.clips_only;
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
@@ -557,6 +564,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
             tolerance: section.tolerance.map(tolerance_of),
             method: section.method.map(method_of),
             parts: section.parts.as_ref().map(parts_of),
+            remesh: section.remesh,
         })
         .collect();
     options.clips = clip_choice(file);
@@ -568,6 +576,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
                 tolerance: Some(tolerance_of(tolerance)),
                 method: None,
                 parts: None,
+                remesh: None,
             }),
             (Some(glob), units::Tolerance::Absolute(length)) => {
                 options.clips.joints.push(JointOverride {

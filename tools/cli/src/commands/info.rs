@@ -109,6 +109,11 @@ struct MeshInfo {
     heights: bool,
     /// It stands still up to the first of these frames, and from the second on.
     moves: Option<[u32; 2]>,
+    /// Its faces are not the source's.
+    remeshed: bool,
+    /// Frames at the end that lead into the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blended: Option<u32>,
     vertices: u32,
     triangles: u32,
     points: u32,
@@ -129,7 +134,10 @@ impl MeshInfo {
         let moves = self
             .moves
             .map(|[a, b]| format!(", moves in frames {a} to {b}"));
-        let rest = [grid, moves].map(Option::unwrap_or_default).concat();
+        let remeshed = self.remeshed.then(|| ", re-meshed".into());
+        let rest = [grid, remeshed, moves]
+            .map(Option::unwrap_or_default)
+            .concat();
         format!("{}{rest}", self.method)
     }
 }
@@ -551,6 +559,8 @@ fn mesh_infos(
             grid: grids[m],
             heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
             moves: mesh.moves,
+            remeshed: mesh.remeshed.is_some(),
+            blended: mesh.remeshed.filter(|frames| *frames > 0),
             path: mesh.path.clone(),
             method: match mesh.method {
                 Method::Static => "static",

@@ -5,6 +5,7 @@ mod clip;
 mod compile;
 mod demo;
 mod extract;
+mod faces;
 mod info;
 mod live;
 mod parts;

@@ -115,7 +115,7 @@ fn mixed(bones: impl Iterator<Item = (usize, f32)>) -> [f32; 3] {
 }
 
 /// Of a bone: numbers next to each other are far apart on the wheel of colours.
-fn colour(bone: usize) -> [f32; 3] {
+pub fn colour(bone: usize) -> [f32; 3] {
     let hue = (bone as f64 * 0.618_033_988_749_895).fract() * 6.0;
     let pale = [0.35, 0.5, 0.2][bone % 3];
     let channel = |shift: f64| {

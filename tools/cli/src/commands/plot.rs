@@ -61,6 +61,12 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         }
     };
     output.remarks(&remarks);
+    if arguments.faces {
+        let scene = scene.as_ref().ok_or_else(|| {
+            Failure::usage("--faces compares with the source: name it with --source IN")
+        })?;
+        return super::faces::draw(&reel, scene, &target, output);
+    }
     let plot = match (&arguments.joint, arguments.vertex) {
         (Some(joint), _) => of_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
         (None, Some(vertex)) => of_vertex(
@@ -71,7 +77,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         )?,
         (None, None) => {
             return Err(Failure::usage(
-                "name a --joint or a --vertex, or ask for --parts",
+                "name a --joint or a --vertex, or ask for --parts or --faces",
             ));
         }
     };

@@ -119,7 +119,7 @@ impl Verified {
                     "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices, "frames": mesh.frames,
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
                     "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
-                    "colour_max_error": mesh.colour_max_error, "matched": mesh.matched.name(), "ok": mesh.ok,
+                    "colour_max_error": mesh.colour_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
                 })
             })
             .collect();
@@ -191,7 +191,10 @@ impl Verified {
                     one_line(&mesh.path),
                     mesh.method.to_string(),
                     units::count(mesh.vertices as u64),
-                    mesh.frames.to_string(),
+                    match mesh.blended {
+                        0 => mesh.frames.to_string(),
+                        blended => format!("{} ({blended} blended)", mesh.frames),
+                    },
                     units::short(mesh.tolerance),
                     units::short(mesh.max_error),
                     units::short(mesh.rms_error),

@@ -53,6 +53,39 @@ fn check(json: &Value, files: usize) {
 }
 
 #[test]
+fn f16_attributes_that_are_left_out_are_neither_read_nor_held() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a_flag_wind.abc", "g_scene_attributes.abc"] {
+        let play = |options: &str| {
+            let reel = compiled(directory.path(), name, options);
+            let source = bundled(name);
+            let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+            let checked = run_line("verify $IN $OUT --json", &paths).expect(0).json();
+            assert_eq!(checked["ok"], true);
+            let json = run_line("play $OUT --json --check --seconds 1", &paths)
+                .expect(0)
+                .json();
+            check(&json, 1);
+            let bytes = std::fs::metadata(&reel).unwrap().len();
+            [
+                bytes,
+                number(&json, "bytes_read"),
+                number(&json, "heap_peak_bytes"),
+            ]
+        };
+        let (all, positions) = (play(""), play("--channels positions"));
+        let [file, read, held] = [0, 1, 2].map(|k| (positions[k], all[k]));
+        assert!(
+            file.0 < file.1 && read.0 < read.1,
+            "{name}: {file:?} {read:?}"
+        );
+        // Blocks of memory are rounded up, which shows where there is little.
+        let rounded = name == "g_scene_attributes.abc" && held.0 == held.1;
+        assert!(held.0 < held.1 || rounded, "{name}: {held:?}");
+    }
+}
+
+#[test]
 fn every_way_of_playing_shows_what_is_in_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let flag = compiled(directory.path(), "a_flag_wind.abc", "");

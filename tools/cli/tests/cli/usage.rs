@@ -26,7 +26,7 @@ fn help_lists_nothing_that_is_not_built() {
     let general = run(["--help"]).expect(0).stdout;
     assert!(!general.contains("not built"));
     let help = run(["compile", "--help"]).expect(0).stdout;
-    let later = ["--lod", "--remesh", ".usd"];
+    let later = ["--lod", ".usd"];
     for word in later {
         assert!(!help.contains(word), "{word}");
     }
@@ -113,11 +113,7 @@ fn wrong_usage_is_exit_2_and_one_line() {
 #[test]
 fn what_later_versions_have_is_named_as_such() {
     let flag = bundled("a_flag_wind.abc");
-    for line in [
-        "compile $IN -o x.reel --lod 3",
-        "compile $IN -o x.reel --remesh",
-        "extract x.reel -o x.usd",
-    ] {
+    for line in ["compile $IN -o x.reel --lod 3", "extract x.reel -o x.usd"] {
         let run = run_line(line, &[("$IN", &flag)]).expect(2);
         assert!(
             run.error_line().contains("not built yet in this version"),

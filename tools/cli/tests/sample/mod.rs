@@ -119,6 +119,7 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         has_table: false,
         moves: None,
         ends: Location::default(),
+        remeshed: None,
         streams: Vec::new(),
         materials: vec![Material {
             id: 0,

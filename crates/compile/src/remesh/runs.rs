@@ -1,0 +1,255 @@
+//! Which frames share a fixed mesh: from a frame on as many as it fits, then from there on another one.
+
+use super::surface::Surface;
+use super::template::Template;
+use super::track::{Fit, compare, refined, step};
+use crate::Error;
+use glam::DVec3;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Frames one after the other that share a fixed mesh.
+pub struct Run {
+    /// Its first frame, as a number into those that are looked at.
+    pub first: usize,
+    /// Its faces.
+    pub template: Template,
+    /// Where its vertices are in each of its frames.
+    pub points: Frames,
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct Found {
+    /// In the order of frames; those that are in none keep their own faces.
+    pub runs: Vec<Run>,
+    /// The smallest distance that would have carried another frame, of those that were tried and did not hold.
+    pub needed: Option<f64>,
+    /// The work allowed was done before the end.
+    pub cut: bool,
+}
+
+/// What is looked for.
+pub struct Wanted<'a> {
+    /// Number of frames.
+    pub frames: usize,
+    /// Reads a frame.
+    #[allow(clippy::type_complexity)]
+    pub read: &'a (dyn Fn(usize) -> Result<Surface, Error> + Sync),
+    /// Whether a frame is the same as the one before it.
+    pub same: &'a [bool],
+    /// Largest distance, object space.
+    pub limit: f64,
+    /// Points that may be moved by a frame or compared with it, all together.
+    pub work: u64,
+    /// How often a mesh may be refined.
+    pub rounds: u32,
+    /// Bytes of surfaces that may be kept, and of points that can be held.
+    pub memory: u64,
+}
+
+/// A fixed mesh may have this many times the points of the frame it is of.
+const MOST_POINTS: usize = 8;
+
+/// … and this many in any case.
+const ALWAYS_POINTS: usize = 4000;
+
+/// As many frames share a mesh as make up for its size: its points are at most this part of those that the source has in them.
+const WORTH: f64 = 0.3;
+
+/// Bytes that a triangle of a surface takes, roughly.
+const TRIANGLE: u64 = 320;
+
+struct Search<'a> {
+    wanted: &'a Wanted<'a>,
+    kept: BTreeMap<usize, Arc<Surface>>,
+    bytes: u64,
+    done: u64,
+    /// Bytes of the points of all runs.
+    held: u64,
+}
+
+/// Looks through all frames.
+pub fn find(wanted: &Wanted<'_>) -> Result<Found, Error> {
+    let mut search = Search {
+        wanted,
+        kept: BTreeMap::new(),
+        bytes: 0,
+        done: 0,
+        held: 0,
+    };
+    let mut found = Found::default();
+    let mut first = 0;
+    while first < wanted.frames {
+        if search.done >= wanted.work {
+            found.cut = true;
+            break;
+        }
+        let (run, needed) = search.run(first)?;
+        if let Some(needed) = needed {
+            found.needed = Some(found.needed.map_or(needed, |n: f64| n.min(needed)));
+        }
+        match run {
+            Some(run) => {
+                first += run.points.len();
+                search.held += bytes_of(&run);
+                found.runs.push(run);
+            }
+            None => first += 1,
+        }
+    }
+    Ok(found)
+}
+
+impl Search<'_> {
+    fn surface(&mut self, frame: usize) -> Result<Arc<Surface>, Error> {
+        if let Some(surface) = self.kept.get(&frame) {
+            return Ok(surface.clone());
+        }
+        let surface = Arc::new((self.wanted.read)(frame)?);
+        let bytes = surface.triangles.len() as u64 * TRIANGLE;
+        if self.bytes + bytes <= self.wanted.memory {
+            self.bytes += bytes;
+            self.kept.insert(frame, surface.clone());
+        }
+        Ok(surface)
+    }
+
+    fn forget_before(&mut self, frame: usize) {
+        let later = self.kept.split_off(&frame);
+        for surface in std::mem::replace(&mut self.kept, later).into_values() {
+            self.bytes -= surface.triangles.len() as u64 * TRIANGLE;
+        }
+    }
+
+    /// The longest run from `first` on that is worth it, and the distance at which it would have gone on.
+    fn run(&mut self, first: usize) -> Result<(Option<Run>, Option<f64>), Error> {
+        self.forget_before(first);
+        let limit = self.wanted.limit;
+        let key = self.surface(first)?;
+        let mut template = Template::new(&key);
+        if template.triangles.is_empty() {
+            return Ok((None, None));
+        }
+        let most = (MOST_POINTS * template.points.len()).max(ALWAYS_POINTS);
+        let (mut points, mut fits) = self.follow(first, &template)?;
+        let mut best: Option<Run> = None;
+        let mut needed = None;
+        for round in 0.. {
+            let fit = fits.iter().take_while(|fit| fit.holds(limit)).count();
+            needed = fits
+                .get(fit)
+                .filter(|fit| fit.folded == 0)
+                .map(|fit| fit.worst);
+            let sources: usize = (fits[..fit].iter()).map(|fit| fit.points).sum();
+            let worth = template.points.len() as f64 <= WORTH * sources as f64;
+            if fit > 1 && worth && best.as_ref().is_none_or(|b| fit > b.points.len()) {
+                best = Some(Run {
+                    first,
+                    template: template.clone(),
+                    points: points[..fit].to_vec(),
+                });
+            }
+            let all = fits.iter().position(|fit| !fit.may_be_refined(limit));
+            fits.truncate(all.unwrap_or(fits.len()));
+            points.truncate(fits.len());
+            if round >= self.wanted.rounds || fits.len() <= fit || self.done >= self.wanted.work {
+                break;
+            }
+            let mut levels = vec![0u8; template.triangles.len()];
+            for fit in &fits {
+                for (all, own) in levels.iter_mut().zip(&fit.levels) {
+                    *all = (*own).max(*all);
+                }
+            }
+            if template.refined_points(&levels) > most {
+                break;
+            }
+            let (fine, halved) = template.refine(&levels);
+            self.room(points.len(), fine.points.len())?;
+            for (k, points) in points.iter_mut().enumerate() {
+                let surface = self.surface(first + k)?;
+                self.done += (fine.points.len() + surface.points.len()) as u64 / 4;
+                *points = rounded(&refined(&fine, &halved, widened(points), &surface));
+                fits[k] = compare(&fine, &widened(points), &surface, limit);
+            }
+            template = fine;
+        }
+        Ok((best, needed))
+    }
+
+    /// Moves a mesh from frame to frame for as long as finer triangles could hold it, and how it fits each.
+    fn follow(&mut self, first: usize, template: &Template) -> Result<(Frames, Vec<Fit>), Error> {
+        let limit = self.wanted.limit;
+        let mut points: Frames = vec![rounded(&template.points)];
+        let mut fits = vec![Fit {
+            points: template.points.len(),
+            ..Fit::default()
+        }];
+        for frame in first + 1..self.wanted.frames {
+            if self.done >= self.wanted.work {
+                break;
+            }
+            self.room(points.len() + 1, template.points.len())?;
+            if self.wanted.same[frame] {
+                points.push(points[points.len() - 1].clone());
+                fits.push(fits[fits.len() - 1].clone());
+                continue;
+            }
+            let surface = self.surface(frame)?;
+            if surface.triangles.is_empty() {
+                break;
+            }
+            self.done += (template.points.len() + surface.points.len()) as u64;
+            let from = widened(&points[points.len() - 1]);
+            let ahead = (points.len() > 1).then(|| {
+                let before = widened(&points[points.len() - 2]);
+                let on = from.iter().zip(&before).map(|(a, b)| *a * 2.0 - *b);
+                on.collect::<Vec<DVec3>>()
+            });
+            let to = rounded(&step(template, &from, ahead.as_deref(), &surface));
+            let fit = compare(template, &widened(&to), &surface, limit);
+            let on = fit.may_be_refined(limit);
+            points.push(to);
+            fits.push(fit);
+            if !on {
+                break;
+            }
+        }
+        Ok((points, fits))
+    }
+
+    /// Points are held in memory until they are written.
+    fn room(&self, frames: usize, points: usize) -> Result<(), Error> {
+        let asked = self.held + 12 * (frames * points) as u64;
+        match asked > self.wanted.memory {
+            true => Err(Error::Limit {
+                what: "--remesh holds points of all frames in memory, raise --memory: bytes".into(),
+                asked,
+                allowed: self.wanted.memory,
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Points by frame.
+type Frames = Vec<Vec<[f32; 3]>>;
+
+fn bytes_of(run: &Run) -> u64 {
+    12 * (run.points.len() * run.template.points.len()) as u64
+}
+
+fn rounded(points: &[DVec3]) -> Vec<[f32; 3]> {
+    points
+        .iter()
+        .map(|p| p.to_array().map(|v| v as f32))
+        .collect()
+}
+
+fn widened(points: &[[f32; 3]]) -> Vec<DVec3> {
+    points
+        .iter()
+        .map(|p| DVec3::from_array(p.map(f64::from)))
+        .collect()
+}

@@ -1,0 +1,394 @@
+//! One step of a fixed mesh from the surface of a frame to that of the next, and whether it has arrived.
+//!
+//! Vertices are drawn to the nearest place of the new surface that faces their way, but only across it: where along it they go, their neighbours say,
+//! because the field of displacements is to be smooth. It is stiff at first and yields from round to round. In the end every vertex is put onto the
+//! surface. Vertices of borders and sharp edges are drawn to lines, corners to corners.
+//!
+//! ```text
+//! for λ in stiff … soft
+//!     c, A ← nearest place of each vertex, and the directions in which it counts
+//!     d    ← arg min  Σ (x + d − c)ᵀ A (x + d − c)  +  λ Σ |d_v − d_w|²  over edges        conjugate gradients
+//! x ← nearest place of x + d
+//! ```
+//!
+//! After N. Amberg, S. Romdhani, T. Vetter, *Optimal step nonrigid ICP algorithms for surface registration*, 2007, with planes (Y. Chen, G. Medioni,
+//! 1992) in place of points.
+
+use super::surface::{self, Hit, Surface, Tree};
+use super::template::{Hold, Template};
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+/// How much displacements of neighbours may differ, from round to round.
+const STIFFNESS: [f64; 7] = [30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
+
+/// Conjugate gradients in a round.
+const DESCENTS: usize = 25;
+
+/// How much places along the surface count.
+const ALONG: f64 = 1e-3;
+
+/// Surfaces that turn away by more than arccos of this are not the same.
+const FACING: f64 = 0.2;
+
+/// Edges to a line or corner that vertices are drawn to.
+const FAR: f64 = 3.0;
+
+/// Rounds in which folds are smoothed out.
+const UNFOLDINGS: usize = 12;
+
+/// Elements of a job.
+const CHUNK: usize = 512;
+
+/// Where a vertex is drawn to.
+struct Pull {
+    /// From where it began.
+    way: DVec3,
+    weight: DMat3,
+}
+
+/// Moves `template` from `from` onto `surface`; `ahead` is where its motion would take it.
+pub fn step(
+    template: &Template,
+    from: &[DVec3],
+    ahead: Option<&[DVec3]>,
+    surface: &Surface,
+) -> Vec<DVec3> {
+    let mut ways: Vec<DVec3> = match ahead {
+        Some(ahead) => ahead.iter().zip(from).map(|(a, b)| *a - *b).collect(),
+        None => vec![DVec3::ZERO; from.len()],
+    };
+    let reach = lengths(template, from);
+    let mut place: Vec<DVec3> = from.iter().zip(&ways).map(|(p, d)| *p + *d).collect();
+    for stiffness in STIFFNESS {
+        let normals = template.normals(&place);
+        let pulls: Vec<Pull> = (0..from.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|v| {
+                pull(
+                    template.hold[v],
+                    from[v],
+                    place[v],
+                    normals[v],
+                    FAR * reach[v],
+                    surface,
+                )
+            })
+            .collect();
+        solve(template, &pulls, stiffness, &mut ways);
+        for v in 0..from.len() {
+            place[v] = from[v] + ways[v];
+        }
+    }
+    settle(template, place, &reach, surface)
+}
+
+/// Puts a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of refinement, come after those at `points`.
+pub fn refined(
+    template: &Template,
+    halved: &[[u32; 2]],
+    mut points: Vec<DVec3>,
+    surface: &Surface,
+) -> Vec<DVec3> {
+    for edge in halved {
+        let [a, b] = edge.map(|v| points[v as usize]);
+        points.push((a + b) / 2.0);
+    }
+    let reach = lengths(template, &points);
+    settle(template, points, &reach, surface)
+}
+
+/// Mean length of the edges around each vertex.
+fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
+    let one = |v: usize| {
+        let ring = template.ring(v);
+        let sum: f64 = ring
+            .iter()
+            .map(|&w| points[v].distance(points[w as usize]))
+            .sum();
+        sum / ring.len().max(1) as f64
+    };
+    (0..points.len()).map(one).collect()
+}
+
+/// Every vertex onto the surface. Where triangles then lie the wrong way round, the vertices around move along the surface towards the middle of their
+/// neighbours.
+fn settle(
+    template: &Template,
+    mut place: Vec<DVec3>,
+    reach: &[f64],
+    surface: &Surface,
+) -> Vec<DVec3> {
+    let normals = template.normals(&place);
+    place = (0..place.len())
+        .into_par_iter()
+        .with_min_len(CHUNK)
+        .map(|v| onto(template.hold[v], place[v], normals[v], reach[v], surface))
+        .collect();
+    for _ in 0..UNFOLDINGS {
+        let mut near = vec![false; place.len()];
+        let mut any = false;
+        for (triangle, wrong) in template
+            .triangles
+            .iter()
+            .zip(wrong(template, &place, surface))
+        {
+            if wrong {
+                any = true;
+                for &v in triangle {
+                    near[v as usize] = true;
+                    template
+                        .ring(v as usize)
+                        .iter()
+                        .for_each(|&w| near[w as usize] = true);
+                }
+            }
+        }
+        if !any {
+            break;
+        }
+        let normals = template.normals(&place);
+        let moved: Vec<DVec3> = (0..place.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|v| {
+                let hold = template.hold[v];
+                if !near[v] || hold == Hold::Corner {
+                    return place[v];
+                }
+                // Along lines the neighbours that are on lines count.
+                let ring = template.ring(v).iter().map(|&w| w as usize);
+                let ring = ring.filter(|&w| hold == Hold::Free || template.hold[w] != Hold::Free);
+                let (sum, count) =
+                    ring.fold((DVec3::ZERO, 0.0), |(s, n), w| (s + place[w], n + 1.0));
+                let to = if count > 0.0 { sum / count } else { place[v] };
+                onto(hold, (place[v] + to) / 2.0, normals[v], reach[v], surface)
+            })
+            .collect();
+        place = moved;
+    }
+    place
+}
+
+/// Which triangles lie the wrong way round, or nearly so.
+fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> {
+    (0..template.triangles.len())
+        .into_par_iter()
+        .with_min_len(CHUNK)
+        .map(|t| {
+            let corners = template.corners(t, points);
+            let normal = surface::normal(&corners);
+            let hit = surface
+                .tree
+                .nearest(surface::middle(&corners), f64::INFINITY, |_| true);
+            hit.is_some_and(|hit| {
+                let there = surface.normals[hit.item as usize];
+                there.dot(normal) < FACING * normal.length()
+            })
+        })
+        .collect()
+}
+
+fn facing(p: DVec3, normal: DVec3, surface: &Surface, least: f64) -> Option<Hit> {
+    let near = surface.tree.nearest(p, f64::INFINITY, |t| {
+        surface.normals[t as usize].dot(normal) >= least
+    });
+    near.or_else(|| surface.tree.nearest(p, f64::INFINITY, |_| true))
+}
+
+fn pull(hold: Hold, from: DVec3, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> Pull {
+    let to = |at: DVec3, weight: DMat3| Pull {
+        way: at - from,
+        weight: weight + DMat3::from_diagonal(DVec3::splat(ALONG)),
+    };
+    let any = |tree: &Tree| tree.nearest(p, reach * reach, |_| true);
+    if hold == Hold::Corner
+        && let Some(hit) = any(&surface.corners)
+    {
+        return to(hit.at, DMat3::IDENTITY);
+    }
+    if hold != Hold::Free
+        && let Some(hit) = any(&surface.lines)
+    {
+        let [a, b, _] = surface.lines.item(hit.item);
+        let along = (*b - *a).normalize_or_zero();
+        return to(hit.at, DMat3::IDENTITY - outer(along));
+    }
+    match facing(p, normal, surface, FACING) {
+        Some(hit) => to(hit.at, outer(surface.normals[hit.item as usize])),
+        None => to(p, DMat3::ZERO),
+    }
+}
+
+fn outer(n: DVec3) -> DMat3 {
+    DMat3::from_cols(n * n.x, n * n.y, n * n.z)
+}
+
+/// The place on the surface that a vertex gets. Lines and corners that are gone, or farther away than `reach`, are the surface.
+fn onto(hold: Hold, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> DVec3 {
+    let near = |tree: &Tree| Some(tree.nearest(p, reach * reach, |_| true)?.at);
+    let corner = (hold == Hold::Corner)
+        .then(|| near(&surface.corners))
+        .flatten();
+    let line = || (hold != Hold::Free).then(|| near(&surface.lines)).flatten();
+    let place = || facing(p, normal, surface, 0.0).map(|hit| hit.at);
+    corner.or_else(line).or_else(place).unwrap_or(p)
+}
+
+/// Conjugate gradients on (A + λ L) d = A c, with blocks of the diagonal as preconditioner. Sums have a fixed order.
+fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]) {
+    let n = pulls.len();
+    // Edges count as on a regular mesh of six neighbours.
+    let lambda = stiffness / 6.0;
+    let times = |x: &[DVec3]| -> Vec<DVec3> {
+        let row = |v: usize| {
+            let ring = template.ring(v);
+            let around: DVec3 = ring.iter().map(|&w| x[w as usize]).sum();
+            pulls[v].weight * x[v] + (x[v] * ring.len() as f64 - around) * lambda
+        };
+        (0..n)
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(row)
+            .collect()
+    };
+    let dot = |a: &[DVec3], b: &[DVec3]| -> f64 {
+        let parts: Vec<f64> = (a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)))
+            .map(|(a, b)| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum())
+            .collect();
+        parts.iter().sum()
+    };
+    let blocks: Vec<DMat3> = (0..n)
+        .map(|v| {
+            let own = lambda * template.ring(v).len() as f64;
+            (pulls[v].weight + DMat3::from_diagonal(DVec3::splat(own))).inverse()
+        })
+        .collect();
+    let eased =
+        |r: &[DVec3]| -> Vec<DVec3> { r.iter().zip(&blocks).map(|(r, b)| *b * *r).collect() };
+    let mut rest = times(ways);
+    for (rest, pull) in rest.iter_mut().zip(pulls) {
+        *rest = pull.weight * pull.way - *rest;
+    }
+    let mut z = eased(&rest);
+    let mut direction = z.clone();
+    let mut old = dot(&rest, &z);
+    let enough = old * 1e-8;
+    for _ in 0..DESCENTS {
+        if old.is_nan() || old <= enough {
+            break;
+        }
+        let product = times(&direction);
+        let curved = dot(&direction, &product);
+        if curved.is_nan() || curved <= 0.0 {
+            break;
+        }
+        let length = old / curved;
+        for v in 0..n {
+            ways[v] += direction[v] * length;
+            rest[v] -= product[v] * length;
+        }
+        z = eased(&rest);
+        let new = dot(&rest, &z);
+        for (direction, z) in direction.iter_mut().zip(&z) {
+            *direction = *z + *direction * (new / old);
+        }
+        old = new;
+    }
+}
+
+/// How a fixed mesh fits a surface.
+#[derive(Clone, Debug, Default)]
+pub struct Fit {
+    /// Points of the source.
+    pub points: usize,
+    /// The largest distance, of points and middles of triangles of both, from the other.
+    pub worst: f64,
+    /// Triangles that lie the wrong way round.
+    pub folded: usize,
+    /// How often each triangle should be halved; nothing where all fit.
+    pub levels: Vec<u8>,
+}
+
+/// Distances in multiples of the limit beyond which finer triangles are no remedy.
+const HOPELESS: f64 = 16.0;
+
+impl Fit {
+    /// Nothing is too far, nothing is folded.
+    pub fn holds(&self, limit: f64) -> bool {
+        self.folded == 0 && self.worst <= limit
+    }
+
+    /// Finer triangles may do.
+    pub fn may_be_refined(&self, limit: f64) -> bool {
+        self.folded == 0 && self.worst <= HOPELESS * limit
+    }
+}
+
+/// Compares `template` at `points` with `surface`, both ways.
+pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: f64) -> Fit {
+    let own = Tree::new(
+        (0..template.triangles.len())
+            .map(|t| template.corners(t, points))
+            .collect(),
+    );
+    let everything = f64::INFINITY;
+    let there = |p: DVec3| {
+        let hit = own.nearest(p, everything, |_| true);
+        hit.map_or((everything, 0), |hit| (hit.square.sqrt(), hit.item))
+    };
+    let middles = (0..surface.triangles.len())
+        .into_par_iter()
+        .with_min_len(CHUNK);
+    let mut found: Vec<(f64, u32)> = middles.map(|t| there(surface.middle(t))).collect();
+    found.par_extend(
+        surface
+            .points
+            .par_iter()
+            .with_min_len(CHUNK)
+            .map(|p| there(*p)),
+    );
+    let looked: Vec<(f64, bool)> = (0..template.triangles.len())
+        .into_par_iter()
+        .with_min_len(CHUNK)
+        .map(|t| {
+            let corners = template.corners(t, points);
+            let normal = surface::normal(&corners);
+            let [a, b, c] = corners;
+            let mut worst = 0.0f64;
+            for p in [a, b, c, (a + b) / 2.0, (b + c) / 2.0, (c + a) / 2.0] {
+                let hit = surface.tree.nearest(p, everything, |_| true);
+                worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
+            }
+            let hit = surface
+                .tree
+                .nearest(surface::middle(&corners), everything, |_| true);
+            worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
+            let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+            let thick = normal.length() > limit * longest;
+            let against =
+                hit.is_some_and(|hit| surface.normals[hit.item as usize].dot(normal) < 0.0);
+            (worst, thick && against)
+        })
+        .collect();
+    let mut fit = Fit {
+        points: surface.points.len(),
+        ..Fit::default()
+    };
+    for (t, (distance, folded)) in looked.into_iter().enumerate() {
+        found.push((distance, t as u32));
+        fit.folded += usize::from(folded);
+    }
+    for (distance, triangle) in found {
+        fit.worst = fit.worst.max(distance);
+        if distance > limit {
+            fit.levels.resize(template.triangles.len(), 0);
+            let level = if distance > 4.0 * limit { 2 } else { 1 };
+            if let Some(own) = fit.levels.get_mut(triangle as usize) {
+                *own = level.max(*own);
+            }
+        }
+    }
+    fit
+}
