@@ -66,6 +66,14 @@ fn show(decoder: &FrameDecoder) -> u64 {
             assert!((range.first + range.count) as usize <= view.indices().len());
         }
         all.extend(view.indices().iter().flat_map(|i| i.to_le_bytes()));
+        for level in 1..view.lods() {
+            let lod = view.lod(level);
+            assert!(lod.indices.iter().all(|&i| (i as usize) < vertices));
+            assert_eq!(lod.becomes.len(), vertices);
+            for range in lod.materials {
+                assert!((range.first + range.count) as usize <= lod.indices.len());
+            }
+        }
         let mut out = vec![0.0; 4 * vertices];
         let mut keep = |given: bool, out: &[f32]| {
             if given {

@@ -13,7 +13,7 @@ mod tree;
 use frames::{Frames, Values};
 use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
-use meshreel::{Reel, Transform as Trs};
+use meshreel::{LodTriangles, Reel, Transform as Trs};
 use meshreel_scene::{
     Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, SAME_TIME,
     Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
@@ -44,8 +44,14 @@ pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
 
 /// The same, with bones as said, and what could not be done so. Skins have joints of their own.
 pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error> {
+    to_scene_at(reel, bones, 0)
+}
+
+/// The same at a level of detail: its triangles, and of the vertices those that they need. A mesh that has not so many levels is there at its last.
+pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
     let shared = Shared {
         bones,
+        lod,
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel)),
         still: Arc::new(TimeSampling::Uniform {
@@ -122,6 +128,8 @@ fn sampling(reel: &Reel) -> TimeSampling {
 /// What all channels share.
 struct Shared {
     bones: As,
+    /// Level of detail.
+    lod: usize,
     frames: Arc<Frames>,
     times: Arc<TimeSampling>,
     still: Arc<TimeSampling>,
@@ -206,12 +214,28 @@ impl Shared {
         }
     }
 
-    /// Vertex of each point of a mesh with fixed topology, where the file has its source map.
+    /// Triangles of a mesh at a level of detail that is not the mesh itself.
+    fn level(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
+        let reel = self.frames.reel();
+        let last = reel.lods(mesh).map_err(frames::error)? - 1;
+        match self.lod.min(last) {
+            0 => Ok(None),
+            level => reel.lod(mesh, level).map_err(frames::error),
+        }
+    }
+
+    /// Vertex of each point of a mesh with fixed topology, where the file has its source map or it comes at a level of detail.
     fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
         if record.method == Method::Fluid {
             return Ok(None);
+        }
+        if let Some(level) = self.level(mesh)? {
+            let mut used = level.indices;
+            used.sort_unstable();
+            used.dedup();
+            return Ok(Some(Arc::new(used)));
         }
         let map = reel.source_map(mesh).map_err(frames::error)?;
         Ok(map.map(|map| Arc::new(polygons::point_vertices(record, &map))))
@@ -220,25 +244,35 @@ impl Shared {
     fn fixed_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
-        let indices = reel.indices(mesh).map_err(frames::error)?;
-        let map = reel.source_map(mesh).map_err(frames::error)?;
-        let ranges: Vec<(u32, u32)> = record
-            .materials
-            .iter()
-            .map(|m| (m.first, m.count))
-            .collect();
+        let level = self.level(mesh)?;
+        let (indices, ranges, map): (_, Vec<(u32, u32)>, _) = match &level {
+            Some(level) => {
+                let ranges = level.materials.iter().map(|r| (r.first, r.count));
+                (level.indices.clone(), ranges.collect(), None)
+            }
+            None => (
+                reel.indices(mesh).map_err(frames::error)?,
+                record
+                    .materials
+                    .iter()
+                    .map(|m| (m.first, m.count))
+                    .collect(),
+                reel.source_map(mesh).map_err(frames::error)?,
+            ),
+        };
         let polygons = match &map {
             Some(map) => polygons::rebuild(&indices, &ranges, map),
             None => polygons::triangles(&indices, &ranges),
         };
         // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
         let order = self.order(mesh)?;
-        let point = |vertex: u32| {
-            map.as_ref()
-                .map_or(vertex, |m| m.vertex_point[vertex as usize])
+        let point = |vertex: u32| match (&level, &order, &map) {
+            (Some(_), Some(used), _) => used.partition_point(|&v| v < vertex) as u32,
+            (_, _, Some(map)) => map.vertex_point[vertex as usize],
+            _ => vertex,
         };
         let alone = |o: &Arc<Vec<u32>>| (0..record.vertices).all(|v| o[point(v) as usize] == v);
-        let split = order.as_ref().is_some_and(|o| !alone(o));
+        let split = level.is_none() && order.as_ref().is_some_and(|o| !alone(o));
         let corners: Vec<i32> = polygons.vertices.iter().map(|&v| point(v) as i32).collect();
         let face_sets = face_sets(record, &polygons);
         let skin = skin::skin(self, mesh, order.as_deref().map(Vec::as_slice));

@@ -12,6 +12,7 @@ mod attribute;
 mod channels;
 mod clip;
 mod compare;
+mod detail;
 mod exact;
 mod frames;
 mod layer;
@@ -24,7 +25,8 @@ mod survey;
 mod tree;
 
 pub use report::{
-    ClipReport, Failure, LayerReport, MAX_FAILURES, Matched, MeshReport, Report, TierReport,
+    ClipReport, Failure, LayerReport, LevelReport, MAX_FAILURES, Matched, MeshReport, Report,
+    TierReport,
 };
 pub use surface::distances;
 
@@ -80,10 +82,11 @@ pub fn verify(
         shows,
         units,
     };
+    let levels = detail::check(reel, asked.lod, &mut failures)?;
     let (stats, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
-    let meshes = mesh_reports(&plan, &stats, &broken);
+    let meshes = mesh_reports(&plan, &stats, &levels, &broken);
     Ok(finish(reel, meshes, clips, failures))
 }
 
@@ -103,7 +106,12 @@ fn finish(
     }
 }
 
-fn mesh_reports(plan: &Plan<'_>, stats: &[Stats], broken: &[String]) -> Vec<MeshReport> {
+fn mesh_reports(
+    plan: &Plan<'_>,
+    stats: &[Stats],
+    levels: &[Vec<LevelReport>],
+    broken: &[String],
+) -> Vec<MeshReport> {
     let description = plan.reel.description();
     plan.survey
         .placements
@@ -127,6 +135,7 @@ fn mesh_reports(plan: &Plan<'_>, stats: &[Stats], broken: &[String]) -> Vec<Mesh
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
+                levels: show.map_or(Vec::new(), |s| levels[s.record].clone()),
                 matched: match record.and_then(|r| r.remeshed) {
                     Some(_) => Matched::Surface,
                     None if by_map => Matched::Map,

@@ -10,6 +10,7 @@ pub mod block;
 mod bytes;
 pub mod clip;
 mod cost;
+pub mod detail;
 pub mod fluid;
 pub mod grid;
 pub mod height;

@@ -3,6 +3,7 @@
 
 mod cells;
 pub mod clip;
+mod detail;
 pub mod encode;
 pub mod error;
 pub mod evaluate;
@@ -38,6 +39,6 @@ pub use options::{
 pub use plan::compile;
 pub use remesh::Remeshed;
 pub use report::{
-    ClipReport, Heaviest, Measures, MeshReport, Phase, Progress, Report, Rest, Silent, Spikes,
-    Tried,
+    ClipReport, Detailed, Heaviest, Measures, MeshReport, Phase, Progress, Report, Rest, Silent,
+    Spikes, Tried,
 };

@@ -232,6 +232,8 @@ pub struct Options {
     pub meshes: Vec<MeshOverride>,
     /// Clips.
     pub clips: ClipChoice,
+    /// Levels of detail of each mesh beside the mesh itself: 0 … 7, each of about half the triangles of the one before.
+    pub lod: u32,
     /// No meshes: the clips of the input, or if there are none, its transforms as one.
     pub clips_only: bool,
 }
@@ -294,6 +296,7 @@ impl Default for Options {
             strip: false,
             meshes: Vec::new(),
             clips: ClipChoice::default(),
+            lod: 0,
             clips_only: false,
         }
     }
@@ -383,6 +386,12 @@ impl Options {
                 self.preset.name(),
                 self.index_every()
             )));
+        }
+        within("--lod", self.lod as usize, 0, crate::detail::MOST as usize)?;
+        if self.lod > 0 && self.clips_only {
+            return Err(Error::misuse(
+                "--lod is for meshes, --clips-only leaves them out: leave one of them away",
+            ));
         }
         within("--effort", self.effort as usize, 1, 9)?;
         if let Some(angle) = self.smooth_angle
@@ -514,6 +523,9 @@ impl Options {
         }
         if let Some(fps) = self.source_fps {
             line("source-fps", format!("{fps}"));
+        }
+        if self.lod > 0 {
+            line("lod", format!("{}", self.lod));
         }
         if self.clips_only {
             line("clips-only", "true".into());

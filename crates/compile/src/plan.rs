@@ -48,6 +48,10 @@ pub fn compile(
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
+        if options.lod > 0 {
+            let what = "--lod does nothing: there are clips and no mesh";
+            remarks.push(Remark::new("", what));
+        }
         let mut report =
             pool.install(|| crate::clip::file::write(scene, remarks, target, options, progress))?;
         report.seconds = started.elapsed().as_secs_f64();
@@ -120,6 +124,15 @@ pub fn compile(
         "write",
         format!("{} frames, {} bytes", times.len(), report.file_bytes),
     );
+    if options.lod > 0 {
+        let levels: usize = report.meshes.iter().map(|mesh| mesh.details.len()).sum();
+        let bytes: u64 = report.meshes.iter().map(|mesh| mesh.detail_bytes).sum();
+        let what = format!(
+            "{levels} levels of detail of {} meshes, {bytes} bytes",
+            report.meshes.len()
+        );
+        compiler.pass("detail", what);
+    }
     report.clips.extend(clips);
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.append(&mut report.remarks);

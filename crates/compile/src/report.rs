@@ -102,6 +102,15 @@ pub struct Spikes {
     pub point: u32,
 }
 
+/// A level of detail.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Detailed {
+    /// Triangles.
+    pub triangles: u32,
+    /// Largest distance to the mesh in any frame, in its own space.
+    pub error: f32,
+}
+
 /// One unique mesh.
 #[derive(Clone, Debug, Default)]
 pub struct MeshReport {
@@ -121,6 +130,10 @@ pub struct MeshReport {
     pub triangles: usize,
     /// Vertices of a row and rows, where the mesh is a regular grid whose triangles are not stored.
     pub grid: Option<[u32; 2]>,
+    /// Levels of detail beside the mesh itself.
+    pub details: Vec<Detailed>,
+    /// Bytes of these.
+    pub detail_bytes: u64,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

@@ -1,6 +1,7 @@
 //! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
 //! everything (A20, B09–B14).
 
+use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
 use crate::layered::{self, MeshCoder};
@@ -8,7 +9,7 @@ use crate::mesh::trs::{Trs, rows};
 use crate::motion::{Motion, Tracks, transform_box};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
-use crate::report::{ClipReport, MeshReport, Phase, Progress, Report};
+use crate::report::{ClipReport, Detailed, MeshReport, Phase, Progress, Report};
 use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
@@ -33,6 +34,7 @@ const SOURCE_MAP: u16 = 4;
 const INDEX: u16 = 5;
 const BETWEEN: u16 = 6;
 const ENDS: u16 = 12;
+const DETAIL: u16 = 13;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -277,7 +279,28 @@ pub fn write(
             )?;
         }
     }
-    for batches in [&mut connectivity, &mut values, &mut maps] {
+    let details: Vec<Detail> = match job.options.lod {
+        0 => Vec::new(),
+        _ => pool.install(|| {
+            let plans = job.plans.par_iter();
+            let all = plans.map(|(plan, _)| detail::make(plan, job.options));
+            all.collect::<Result<_, Error>>()
+        })?,
+    };
+    let said: Vec<_> = (details.iter()).flat_map(|d| d.remarks.clone()).collect();
+    if job.options.strict && !said.is_empty() {
+        return Err(Error::Strict { remarks: said });
+    }
+    let mut levels = Batches::new(DETAIL, meshes);
+    for (m, detail) in (0..).zip(&details).filter(|(_, d)| !d.levels.is_empty()) {
+        levels.add(
+            m as usize,
+            |out| meshreel_codec::detail::put_entry(m, &detail.bytes, out),
+            &mut compressor,
+            &mut output,
+        )?;
+    }
+    for batches in [&mut connectivity, &mut values, &mut maps, &mut levels] {
         batches.flush(&mut compressor, &mut output)?;
     }
     let mut totals = vec![Total::default(); meshes];
@@ -441,6 +464,10 @@ pub fn write(
         }
         let remarks = coders.get(m).map_or(&[][..], |coder| &coder.remarks);
         report.remarks.extend_from_slice(remarks);
+        let detail = details.get(m);
+        report
+            .remarks
+            .extend(detail.iter().flat_map(|d| d.remarks.clone()));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
             method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method))
@@ -456,10 +483,21 @@ pub fn write(
                 .and_then(|fixed| fixed.grid.as_ref())
                 .map(|grid| [grid.shape.width, grid.shape.height]),
             vertices: description.meshes[m].vertices as usize,
+            details: (detail.iter().flat_map(|d| &d.levels))
+                .map(|(level, _)| Detailed {
+                    triangles: level.triangles,
+                    error: level.error,
+                })
+                .collect(),
+            detail_bytes: levels.stored[m].round() as u64,
             source_points: plan.prepared.points,
             frames: job.times.len(),
             tolerance,
-            bytes: (values.stored[m] + connectivity.stored[m] + ends.stored[m] + totals[m].bytes)
+            bytes: (values.stored[m]
+                + connectivity.stored[m]
+                + ends.stored[m]
+                + levels.stored[m]
+                + totals[m].bytes)
                 .round() as u64,
             moves: plan.source.moves,
             position_bytes: position_bytes.round() as u64,

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::bones::BonesView;
 use crate::cells::{self, Cells};
+use crate::detail::{Level, Lod};
 use crate::frame::Frame;
 use crate::interpolate::Block;
 use crate::layout::Place;
@@ -32,6 +33,7 @@ pub struct MeshView<'a> {
     source_points: u32,
     indices: &'a [u32],
     materials: &'a [Range],
+    details: &'a [Level],
     /// Static streams, and the first frame's of animated ones.
     fixed: &'a [Words],
     /// Per stream of cells its parts.
@@ -59,6 +61,7 @@ impl<'a> MeshView<'a> {
             source_points: record.source_points,
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
+            details: &fixed.details,
             fixed: &fixed.streams,
             cells: &fixed.cells,
             frame: frame.map(|frame| (mesh, frame)),
@@ -106,6 +109,23 @@ impl<'a> MeshView<'a> {
     /// Ranges of the record's materials, in its order.
     pub fn materials(&self) -> &'a [Range] {
         self.materials
+    }
+    /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same vertices.
+    pub fn lods(&self) -> usize {
+        1 + self.details.len()
+    }
+    /// A level of detail; of those that there are the last where `level` is beyond them.
+    pub fn lod(&self, level: usize) -> Lod<'a> {
+        let coarser = level.min(self.details.len()).checked_sub(1);
+        coarser.map_or(
+            Lod {
+                indices: self.indices,
+                materials: self.materials,
+                error: 0.0,
+                becomes: &[],
+            },
+            |l| self.details[l].lod(),
+        )
     }
     /// Number of a stream in the record.
     pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {

@@ -2,7 +2,9 @@
 //! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
 
 use crate::Error;
+use crate::detail::{self, LodTriangles};
 use crate::layout::{Layout, cell_count, cell_parts, state_words};
+use crate::mesh::MeshView;
 use crate::order::Order;
 use crate::statics::Statics;
 use crate::still::Own;
@@ -46,6 +48,8 @@ pub mod kind {
     pub const EXTRAS: u16 = 11;
     /// What meshes show that stand still before or after they move.
     pub const ENDS: u16 = 12;
+    /// Levels of detail of meshes.
+    pub const DETAIL: u16 = 13;
 }
 
 /// How a frame is decoded.
@@ -258,6 +262,24 @@ impl Reel {
             ));
         }
         Ok(Some(map))
+    }
+
+    /// The triangles of a level of detail, of a mesh with fixed topology that has so many levels; 0 is the mesh itself.
+    pub fn lod(&self, mesh: usize, level: usize) -> Result<Option<LodTriangles>, Error> {
+        let record = self.mesh_record(mesh)?;
+        let statics = self.statics()?;
+        let own = &statics.meshes[mesh];
+        if record.method == Method::Fluid || level > own.details.len() {
+            return Ok(None);
+        }
+        let view = MeshView::new(self, &statics, mesh, None);
+        Ok(Some(LodTriangles::from(view.lod(level))))
+    }
+
+    /// Levels of detail of a mesh, the mesh itself being one.
+    pub fn lods(&self, mesh: usize) -> Result<usize, Error> {
+        self.mesh_record(mesh)?;
+        Ok(1 + self.statics()?.meshes[mesh].details.len())
     }
 
     /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a regular grid.
@@ -565,10 +587,14 @@ fn check_limits(
     let mut add = |count: u64, bytes: u64| {
         memory = memory.saturating_add(count.saturating_mul(bytes));
     };
+    let detailed = reader.chunks().iter().any(|c| c.kind == kind::DETAIL);
     for mesh in &description.meshes {
         let vertices = u64::from(mesh.vertices);
         let fluid = mesh.method == Method::Fluid;
         add(u64::from(mesh.indices), if fluid { 4 * slots } else { 4 });
+        if detailed && !fluid {
+            add(1, detail::bytes(mesh));
+        }
         if mesh.has_table || fluid {
             add(vertices, 6);
         }

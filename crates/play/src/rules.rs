@@ -32,6 +32,27 @@ impl Levels {
         levels
     }
 
+    /// Levels of detail by what the eye can see of their errors: each begins at the distance from which its error is no more than `pixels` of the picture. `errors`
+    /// are those of levels 1, 2 … ([`crate::Lod`]) in the mesh's own space, `scale` the largest scale of its world transform. Of more than eight levels the last are not used.
+    ///
+    /// Levels that are no better than the next, because that is good enough as near, are passed over.
+    pub fn within(errors: &[f32], scale: f32, lens: &Lens, pixels: f32) -> Levels {
+        let mut levels = Levels::ONE;
+        let per_error = scale * lens.pixels_at_one() / pixels;
+        let mut farthest = 0.0f32;
+        for (end, &error) in levels.ends.iter_mut().zip(errors) {
+            let begins = error * per_error;
+            // NaN and what is no distance: never.
+            farthest = if begins >= 0.0 {
+                farthest.max(begins)
+            } else {
+                f32::INFINITY
+            };
+            *end = farthest;
+        }
+        levels
+    }
+
     /// The level at a distance, where it was `was`. A distance of NaN is the farthest.
     pub fn at(&self, distance: f32, was: usize) -> usize {
         let passed = |(level, end): (usize, f32)| {
@@ -47,6 +68,30 @@ impl Levels {
             .enumerate()
             .take_while(|&e| passed(e))
             .count()
+    }
+}
+
+/// What the eye sees: what a length becomes in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lens {
+    /// Vertical angle of view, radians, less than π.
+    pub angle: f32,
+    /// Height of the picture in pixels.
+    pub height: f32,
+}
+
+impl Lens {
+    /// Pixels of a length of 1 at the distance 1, across the direction of view.
+    pub fn pixels_at_one(&self) -> f32 {
+        self.height / (2.0 * (self.angle / 2.0).tan())
+    }
+
+    /// Pixels that a length takes at a distance; ∞ where the eye touches it.
+    pub fn pixels(&self, length: f32, distance: f32) -> f32 {
+        match distance > 0.0 {
+            true => length * self.pixels_at_one() / distance,
+            false => f32::INFINITY,
+        }
     }
 }
 
@@ -483,6 +528,37 @@ mod tests {
         assert_eq!(Levels::ONE.at(1e30, 0), 0);
         let many = Levels::ending_at(&[1.0; 20]);
         assert_eq!(many.at(2.0, 0), Levels::MOST - 1);
+    }
+
+    #[test]
+    fn f08_levels_by_what_the_eye_sees() {
+        let lens = Lens {
+            angle: std::f32::consts::FRAC_PI_2,
+            height: 1000.0,
+        };
+        assert!((lens.pixels(1.0, 500.0) - 1.0).abs() < 1e-4);
+        assert_eq!(lens.pixels(1.0, 0.0), f32::INFINITY);
+        // Half a pixel: level 1 from 10 on, level 2 from 40 on.
+        let levels = Levels::within(&[0.01, 0.04], 1.0, &lens, 0.5);
+        assert!((levels.ends[0] - 10.0).abs() < 1e-3 && (levels.ends[1] - 40.0).abs() < 1e-3);
+        assert_eq!(
+            [9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.at(d, 0)),
+            [0, 1, 1, 2, 2]
+        );
+        // Twice as large, twice as far; a narrow lens sees more.
+        let large = Levels::within(&[0.01], 2.0, &lens, 0.5);
+        assert!((large.ends[0] - 20.0).abs() < 1e-3);
+        let near = Lens { angle: 0.1, ..lens };
+        assert!(Levels::within(&[0.01], 1.0, &near, 0.5).ends[0] > 90.0);
+        // What makes no sense is never drawn; a level that is as good as the one before takes its place.
+        for bad in [f32::NAN, -1.0] {
+            assert_eq!(Levels::within(&[bad, 0.1], 1.0, &lens, 1.0), Levels::ONE);
+        }
+        assert_eq!(Levels::within(&[0.0, 0.0], 1.0, &lens, 1.0).at(1.0, 0), 2);
+        assert_eq!(
+            Levels::within(&[1.0; 20], 1.0, &lens, 1.0).at(f32::MAX, 0),
+            7
+        );
     }
 
     #[test]

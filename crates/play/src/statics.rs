@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::cells::{Cells, Coded};
+use crate::detail;
 use crate::layout::cell_parts;
 use crate::normals::Predicted;
 use crate::open::{Reel, slice};
@@ -35,6 +36,8 @@ pub(crate) struct StaticMesh {
     /// What it was made of, by which equal meshes of other files are found.
     pub made_of: MadeOf,
     pub indices: Vec<u32>,
+    /// Levels of detail beside the mesh itself.
+    pub details: Vec<detail::Level>,
     pub table: Table,
     /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
     pub streams: Vec<Words>,
@@ -52,6 +55,7 @@ pub(crate) struct MadeOf {
     streams: Vec<StreamRecord>,
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
+    pub details: Vec<u8>,
 }
 
 impl MadeOf {
@@ -107,6 +111,7 @@ impl Statics {
                 read.map_err(|c| Error::corrupt(reel.path(), c, at()))
             },
         )?;
+        detail::load(reel, &mut meshes)?;
         let mut statics = Statics {
             meshes: meshes.into_iter().map(Arc::new).collect(),
             ends: Arc::default(),

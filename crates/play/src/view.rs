@@ -7,6 +7,7 @@
 
 use crate::clock::Pace;
 use crate::demand::Pair;
+use crate::detail::Lod;
 use crate::frame::Frame;
 use crate::interpolate::{self, is_nothing};
 use crate::matrix;
@@ -390,6 +391,15 @@ impl<'a> MeshFrame<'a> {
     /// Ranges of the record's materials, in its order.
     pub fn materials(&self) -> &'a [Range] {
         self.vertices.first.materials()
+    }
+    /// Levels of detail, the mesh itself, level 0, being one (F08).
+    pub fn lods(&self) -> usize {
+        self.vertices.first.lods()
+    }
+    /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve all levels. Of those that there are the last where `level`
+    /// is beyond them. [`crate::rules::Levels::within`] says from which distance on a level will do.
+    pub fn lod(&self, level: usize) -> Lod<'a> {
+        self.vertices.first.lod(level)
     }
     /// The indices of one material (C10).
     pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {

@@ -98,6 +98,65 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// Levels of the sample's first mesh: each second column of its grid goes, then each second row, and so on.
+fn levels(indices: &[u32], side: u32) -> Vec<u8> {
+    use meshreel_codec::detail::{Level, collapse, encode, put_entry};
+    let (mut before, mut levels) = (indices.to_vec(), Vec::new());
+    for (level, [x, y]) in (1..).zip([[2, 1], [2, 2], [4, 4]]) {
+        let ends: Vec<u32> = (0..side * side)
+            .map(|v| v / side / y * y * side + v % side / x * x)
+            .collect();
+        before = collapse(&before, &ends).flatten().collect();
+        let triangles = before.len() as u32 / 3;
+        let error = level as f32;
+        levels.push((Level { triangles, error }, ends));
+    }
+    let (mut own, mut out) = (Vec::new(), Vec::new());
+    encode(indices, side * side, &levels, &mut own);
+    put_entry(0, &own, &mut out);
+    out
+}
+
+#[test]
+fn f08_switching_levels_allocates_nothing() {
+    let _alone = ALONE.lock();
+    let mut sample = sample(15, false);
+    let plain = open(sample.parts.write()).unwrap();
+    let side = f64::from(plain.description().meshes[0].vertices).sqrt() as u32;
+    let chunk = levels(&plain.indices(0).unwrap(), side);
+    sample.parts.chunks.push((meshreel::kind::DETAIL, chunk));
+    let reel = open(sample.parts.write()).unwrap();
+    assert_eq!(reel.lods(0).unwrap(), 4);
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    decoder.decode(0).unwrap();
+    let mut rules = meshreel::rules::Levels::ONE;
+    let lens = meshreel::rules::Lens {
+        angle: 1.0,
+        height: 1080.0,
+    };
+    let before = ALLOCATIONS.get();
+    let (mut level, mut seen) = (0, [false; 4]);
+    for step in 0..60 {
+        decoder.decode(step % 15).unwrap();
+        let mesh = decoder.mesh(0);
+        let mut errors = [0.0; 3];
+        (1..mesh.lods()).for_each(|l| errors[l - 1] = mesh.lod(l).error);
+        rules = meshreel::rules::Levels::within(&errors, 1.0, &lens, rules.margin * 20.0);
+        level = rules.at(120.0 * step as f32, level);
+        let lod = mesh.lod(level);
+        seen[level] = true;
+        let sum: u32 = lod.materials.iter().map(|r| r.count).sum();
+        assert_eq!(sum as usize, lod.indices.len());
+        assert!(
+            lod.indices
+                .iter()
+                .all(|&v| (v as usize) < mesh.vertex_count())
+        );
+    }
+    assert_eq!(ALLOCATIONS.get(), before);
+    assert_eq!(seen, [true; 4]);
+}
+
 #[test]
 fn decoding_allocates_nothing() {
     use meshreel_codec::block::Format;

@@ -76,8 +76,8 @@ pub struct PlotArgs {
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present_any = ["vertex", "parts", "faces"],
-        conflicts_with_all = ["vertex", "parts", "faces"]
+        required_unless_present_any = ["vertex", "parts", "faces", "levels"],
+        conflicts_with_all = ["vertex", "parts", "faces", "levels"]
     )]
     pub joint: Option<String>,
     /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a residual beside them
@@ -86,6 +86,9 @@ pub struct PlotArgs {
     /// Triangles of the source and of the file, each in a colour of its own, and how far the surfaces are apart; with --source
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "parts"])]
     pub faces: bool,
+    /// Levels of detail, instead of curves: the triangles of each in three frames
+    #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "clip", "mesh", "source"])]
+    pub levels: bool,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
     #[arg(long, value_name = "N")]
     pub vertex: Option<u32>,
@@ -145,9 +148,6 @@ pub struct CompileArgs {
     /// Do everything but write nothing
     #[arg(long, help_heading = "Running")]
     pub dry_run: bool,
-    /// Options of later versions
-    #[command(flatten)]
-    pub later: LaterFlags,
 }
 
 /// Options that change what is written, or how it is worked out. One per key of an options file.
@@ -210,6 +210,10 @@ pub struct Content {
     /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of them]
     #[arg(long, value_name = "FRAMES", help_heading = "Content")]
     pub remesh_blend: Option<u32>,
+    /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of the one before, between the same vertices, and says how far it
+    /// is from the mesh in any frame [default: none]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7), help_heading = "Content")]
+    pub lod: Option<u8>,
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
@@ -252,21 +256,6 @@ pub struct Content {
     /// Memory to keep frames in, such as 256MB or 1GiB [default: 512MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Running")]
     pub memory: Option<Size>,
-}
-
-/// Known names whose work this version cannot do. Not in the help; using one is an error that says so.
-#[derive(Args, Default)]
-pub struct LaterFlags {
-    /// Levels of detail
-    #[arg(long, hide = true, num_args = 0..=1)]
-    pub lod: Option<Option<String>>,
-}
-
-impl LaterFlags {
-    /// Names of those that were used.
-    pub fn used(&self) -> Option<&'static str> {
-        self.lod.is_some().then_some("--lod")
-    }
 }
 
 /// `meshreel info`.
@@ -378,6 +367,10 @@ pub struct ExtractArgs {
     /// where it keeps the promise, else points) [default: auto]
     #[arg(long = "as", value_name = "BONES")]
     pub bones: Option<Bones>,
+    /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its triangles. A mesh with fewer levels
+    /// comes at its last [default: 0, the mesh itself]
+    #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
+    pub lod: u8,
 }
 
 /// `meshreel demo`.

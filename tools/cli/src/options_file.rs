@@ -295,6 +295,7 @@ impl Content {
             remesh_blend: self.remesh_blend.or(lower.remesh_blend),
             strip: self.strip || lower.strip,
             clips_only: self.clips_only || lower.clips_only,
+            lod: self.lod.or(lower.lod),
             method: self.method.or(lower.method),
             parts: self.parts.or(lower.parts),
             preset: self.preset.or(lower.preset),
@@ -316,6 +317,7 @@ impl Content {
         };
         within("colour-bits", self.colour_bits.map(u64::from), 1, 16)?;
         within("index-every", self.index_every.map(u64::from), 1, 64)?;
+        within("lod", self.lod.map(u64::from), 1, 7)?;
         within("effort", self.effort.map(u64::from), 1, 9)?;
         within("jobs", self.jobs.map(u64::from), 1, 4096)
     }

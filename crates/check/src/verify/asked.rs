@@ -26,6 +26,8 @@ pub(crate) struct Asked {
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
     pub clips_only: bool,
+    /// Levels of detail beside the mesh itself.
+    pub lod: usize,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -215,6 +217,7 @@ impl Asked {
             smooth_angle: None,
             frames: FrameOptions::default(),
             clips_only: false,
+            lod: 0,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -253,6 +256,7 @@ impl Asked {
                 "fps" => asked.frames.fps = Some(positive(value).ok_or_else(bad)?),
                 "range" => asked.frames.range = Some(range(value).ok_or_else(bad)?),
                 "clips-only" => asked.clips_only = value.parse().map_err(|_| bad())?,
+                "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),
                 "mesh-tolerance" => {

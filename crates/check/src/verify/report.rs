@@ -67,12 +67,25 @@ pub struct MeshReport {
     pub uv_max_error: Option<f64>,
     /// Largest difference of a colour component; none without.
     pub colour_max_error: Option<f64>,
+    /// Its levels of detail beside the mesh itself.
+    pub levels: Vec<LevelReport>,
     /// How vertices were matched.
     pub matched: Matched,
     /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
     pub blended: usize,
     /// Nothing failed here.
     pub ok: bool,
+}
+
+/// A level of detail.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LevelReport {
+    /// Triangles.
+    pub triangles: usize,
+    /// Largest distance to the mesh that it says, in the mesh's own space.
+    pub error: f64,
+    /// Largest distance found of any vertex, in some frames.
+    pub max_error: f64,
 }
 
 /// A clip.

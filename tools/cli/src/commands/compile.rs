@@ -1,8 +1,8 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
-use super::{clip, info::ratio};
+use super::{clip, info::ratio, levels};
 use crate::advice;
-use crate::cli::{self, Block, CompileArgs, Method, NOT_BUILT, Parts, UnitName};
+use crate::cli::{self, Block, CompileArgs, Method, Parts, UnitName};
 use crate::inputs::{self, InputOptions};
 use crate::memory::Watch;
 use crate::options_file::{self, OptionsFile};
@@ -36,9 +36,6 @@ const INPUT_EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "
 
 /// Runs the verb.
 pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> {
-    if let Some(flag) = arguments.later.used() {
-        return Err(Failure::usage(format!("{flag}: {NOT_BUILT}")));
-    }
     let mut file = match &arguments.options {
         Some(path) => options_file::read(path)?,
         None => OptionsFile::default(),
@@ -178,6 +175,10 @@ impl Done {
                         "runs": r.runs, "frames": r.frames, "own": r.own, "points": r.points, "blended": r.blended,
                     });
                 }
+                if !mesh.details.is_empty() {
+                    value["levels"] = levels::json(&levels::compiled(mesh));
+                    value["level_bytes"] = json!(mesh.detail_bytes);
+                }
                 if self.explain {
                     let tried = |t: &Tried| {
                         json!({
@@ -313,6 +314,9 @@ impl Done {
                 &rows,
             ));
         }
+        let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
+        let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
+        out.push_str(&levels::table(detailed.take(most)));
         let rows: Vec<Vec<String>> = (report.clips.iter())
             .take(most)
             .map(|clip| {
@@ -536,6 +540,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     options.remesh = content.remesh;
     options.remesh_blend = content.remesh_blend.map(|frames| frames as usize);
     options.clips_only = content.clips_only;
+    options.lod = content.lod.map_or(0, u32::from);
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.range = content.range.map(|range| match range {

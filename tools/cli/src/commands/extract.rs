@@ -1,12 +1,13 @@
 //! `meshreel extract`: a `.reel` back as Alembic, glTF or a sequence of OBJ files.
 
+use super::levels;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
 use crate::inputs;
 use crate::output::{Class, Failure, Output, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::scene::{As, skin_errors, to_scene_as};
+use meshreel_check::scene::{As, skin_errors, to_scene_at};
 use meshreel_scene::{Remark, Scene, Unit, write};
 use serde_json::json;
 use std::path::Path;
@@ -51,7 +52,17 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         (Bones::Auto, Kind::Glb) => As::Auto,
         _ => As::Points,
     };
-    let (scene, undone) = to_scene_as(&reel, bones)?;
+    let level = usize::from(arguments.lod);
+    let most = levels::most(&reel)?;
+    if level > most {
+        return Err(Failure::usage(match most {
+            0 => format!(
+                "--lod {level}: the file has no levels of detail; 'meshreel compile --lod N' makes some"
+            ),
+            _ => format!("--lod {level}: the coarsest level of detail in the file is {most}"),
+        }));
+    }
+    let (scene, undone) = to_scene_at(&reel, bones, level)?;
     let skins = skin_errors(&scene)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let mut remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
@@ -72,6 +83,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         "kind": kind.name(),
         "frames": times.len(),
         "meshes": scene.counts.meshes,
+        "level": level,
         "clips": scene.clips.len(),
         "skins": skins.iter().map(|skin| json!({
             "path": skin.path, "joints": skin.joints, "max_distance": skin.most,

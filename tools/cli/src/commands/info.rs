@@ -1,5 +1,6 @@
 //! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
 
+use super::levels::{self, Level};
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
@@ -81,6 +82,7 @@ struct Bytes {
     frames: u64,
     clips: u64,
     source_map: u64,
+    levels: u64,
     tables: u64,
 }
 
@@ -123,6 +125,9 @@ struct MeshInfo {
     source_map: bool,
     /// All but the source map; none where that was not measured.
     bytes: Option<u64>,
+    /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    levels: Vec<Level>,
     streams: Vec<StreamInfo>,
 }
 
@@ -175,6 +180,7 @@ impl ReelInfo {
             .iter()
             .map(|kind| reel.chunk_bytes(*kind))
             .sum::<u64>();
+        let level_bytes = reel.chunk_bytes(kind::DETAIL);
         let sizes = mesh_bytes(reel, wanted)?;
         Ok(ReelInfo {
             kind: "reel",
@@ -207,9 +213,10 @@ impl ReelInfo {
                 frames: frame_bytes,
                 clips: clip_bytes,
                 source_map,
+                levels: level_bytes,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
-                    .saturating_sub(frame_bytes + clip_bytes)
+                    .saturating_sub(frame_bytes + clip_bytes + level_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -273,6 +280,9 @@ impl ReelInfo {
                 units::bytes(self.bytes.tables)
             ),
         );
+        if self.bytes.levels > 0 {
+            field("levels", units::bytes(self.bytes.levels));
+        }
         field("unit", self.unit.unwrap_or("not stated").to_string());
         if let Some(fps) = self.fps {
             field("rate", format!("{} frames per second", units::short(fps)));
@@ -311,6 +321,9 @@ impl ReelInfo {
             } else {
                 24
             }));
+            let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
+            let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
+            out.push_str(&levels::table(detailed.take(24)));
         }
         if wanted.tree {
             out.push('\n');
@@ -549,6 +562,9 @@ fn mesh_infos(
     let grids: Vec<Option<[u32; 2]>> = (0..reel.description().meshes.len())
         .map(|m| reel.grid(m))
         .collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<Level>> = (0..grids.len())
+        .map(|m| levels::of(reel, m))
+        .collect::<Result<_, _>>()?;
     let infos = reel
         .description()
         .meshes
@@ -588,6 +604,7 @@ fn mesh_infos(
                 .map(|material| material.name.clone())
                 .collect(),
             source_map: mesh.source_map.size > 0,
+            levels: levels[m].clone(),
             streams: mesh.streams.iter().map(stream_info).collect(),
         });
     Ok(infos.collect())

@@ -7,6 +7,7 @@ mod demo;
 mod extract;
 mod faces;
 mod info;
+mod levels;
 mod live;
 mod parts;
 mod play;

@@ -6,7 +6,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::verify::ClipReport;
+use meshreel_check::verify::{ClipReport, LevelReport};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -120,6 +120,7 @@ impl Verified {
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
                     "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
                     "colour_max_error": mesh.colour_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
+                    "levels": levels_json(mesh),
                 })
             })
             .collect();
@@ -262,6 +263,7 @@ impl Verified {
         if !rows.is_empty() {
             out.push_str(&table(&head, &rows));
         }
+        out.push_str(&level_table(meshes.iter().copied().take(most)));
         out.push_str(&layer_table(&report.clips));
         if report.clips.iter().any(|clip| clip.local.is_some()) {
             out.push_str("tolerances per sub-track: each rotation, translation and scale by itself; nothing is promised of points in object space\n");
@@ -285,6 +287,35 @@ impl Verified {
             report.frames,
         ));
         out
+    }
+}
+
+fn levels_json(mesh: &meshreel_check::MeshReport) -> Vec<Value> {
+    let level = |level: &LevelReport| json!({ "triangles": level.triangles, "error": level.error, "max_error": level.max_error });
+    mesh.levels.iter().map(level).collect()
+}
+
+/// Levels of detail, what they say of their distance, and what was found.
+fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>) -> String {
+    let mut rows = Vec::new();
+    for mesh in meshes {
+        for (l, level) in mesh.levels.iter().enumerate() {
+            rows.push(vec![
+                if l == 0 {
+                    one_line(&mesh.path)
+                } else {
+                    String::new()
+                },
+                (l + 1).to_string(),
+                units::count(level.triangles as u64),
+                units::short(level.error),
+                units::short(level.max_error),
+            ]);
+        }
+    }
+    match rows.is_empty() {
+        true => String::new(),
+        false => table(&["mesh", "level", "triangles", "error", "found"], &rows),
     }
 }
 
