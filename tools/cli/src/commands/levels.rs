@@ -32,7 +32,7 @@ pub struct Level {
     /// Triangles.
     pub triangles: usize,
     /// Largest distance to the mesh in any frame, in its own space.
-    pub error: f32,
+    pub error: f64,
 }
 
 /// All levels of a mesh of a file, the mesh itself first; nothing where it has no others.
@@ -42,7 +42,7 @@ pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<Level>, meshreel::Error> {
     for level in (0..count).filter(|_| count > 1) {
         out.extend(reel.lod(mesh, level)?.map(|lod| Level {
             triangles: lod.indices.len() / 3,
-            error: lod.error,
+            error: lod.error.into(),
         }));
     }
     Ok(out)
@@ -65,7 +65,7 @@ pub fn compiled(mesh: &MeshReport) -> Vec<Level> {
     };
     let others = mesh.details.iter().map(|level| Level {
         triangles: level.triangles as usize,
-        error: level.error,
+        error: level.error.into(),
     });
     std::iter::once(itself).chain(others).collect()
 }
@@ -91,7 +91,7 @@ pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<Level>)>) -> String 
                 if l == 0 {
                     "–".into()
                 } else {
-                    units::short(level.error.into())
+                    units::short(level.error)
                 },
             ]);
         }
