@@ -66,6 +66,11 @@ fn show(decoder: &FrameDecoder) -> u64 {
             assert!((range.first + range.count) as usize <= view.indices().len());
         }
         all.extend(view.indices().iter().flat_map(|i| i.to_le_bytes()));
+        for frame in 0..decoder.reel().frame_count().min(20) as u32 {
+            for range in view.drawn([frame, frame + 1], None) {
+                assert!((range.first + range.count) as usize <= view.drawn_indices().len());
+            }
+        }
         for level in 1..view.lods() {
             let lod = view.lod(level);
             assert!(lod.indices.iter().all(|&i| (i as usize) < vertices));

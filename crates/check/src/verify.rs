@@ -35,8 +35,8 @@ pub(crate) use asked::Asked;
 use channels::Channels;
 use exact::Exact;
 use frames::{Plan, Show, Unit};
-use meshreel::Reel;
 use meshreel::record::{MeshRecord, Method};
+use meshreel::{Reel, kind};
 use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, sample};
 use polygons::Polygons;
 use report::{Failures, Stats};
@@ -82,6 +82,11 @@ pub fn verify(
         shows,
         units,
     };
+    if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
+        failures.add("", None, || {
+            "leaves triangles out, which was not asked for".into()
+        });
+    }
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let (stats, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();

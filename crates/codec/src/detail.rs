@@ -389,13 +389,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends the levels of a mesh to a chunk of them.
+/// Appends what is said of a mesh to a chunk of such.
 pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
     put_varint(mesh, out);
     put_sized(levels, out);
 }
 
-/// The levels in a chunk, mesh by mesh in rising order.
+/// What a chunk says, mesh by mesh in rising order.
 pub struct Entries<'a> {
     rest: &'a [u8],
     least: u32,
@@ -419,7 +419,7 @@ impl<'a> Entries<'a> {
         let mut c = Cursor::new(self.rest);
         let mesh = c.varint()?;
         if mesh < self.least {
-            return Err(Corrupt("levels of detail: meshes out of order"));
+            return Err(Corrupt("meshes out of order"));
         }
         self.least = mesh.saturating_add(1);
         let size = c.varint()? as usize;

@@ -11,6 +11,7 @@ mod bytes;
 pub mod clip;
 mod cost;
 pub mod detail;
+pub mod drawn;
 pub mod fluid;
 pub mod grid;
 pub mod height;

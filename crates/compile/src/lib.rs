@@ -3,6 +3,7 @@
 
 mod cells;
 pub mod clip;
+mod cull;
 mod detail;
 pub mod encode;
 pub mod error;

@@ -234,6 +234,8 @@ pub struct Options {
     pub clips: ClipChoice,
     /// Levels of detail of each mesh beside the mesh itself: 0 … 7, each of about half the triangles of the one before.
     pub lod: u32,
+    /// Triangles that nobody can see while pieces stand together or have come to rest are left out then.
+    pub cull_hidden: bool,
     /// No meshes: the clips of the input, or if there are none, its transforms as one.
     pub clips_only: bool,
 }
@@ -297,6 +299,7 @@ impl Default for Options {
             meshes: Vec::new(),
             clips: ClipChoice::default(),
             lod: 0,
+            cull_hidden: false,
             clips_only: false,
         }
     }
@@ -388,6 +391,11 @@ impl Options {
             )));
         }
         within("--lod", self.lod as usize, 0, crate::detail::MOST as usize)?;
+        if self.cull_hidden && self.clips_only {
+            return Err(Error::misuse(
+                "--cull-hidden is for meshes, --clips-only leaves them out: leave one of them away",
+            ));
+        }
         if self.lod > 0 && self.clips_only {
             return Err(Error::misuse(
                 "--lod is for meshes, --clips-only leaves them out: leave one of them away",
@@ -526,6 +534,9 @@ impl Options {
         }
         if self.lod > 0 {
             line("lod", format!("{}", self.lod));
+        }
+        if self.cull_hidden {
+            line("cull-hidden", "true".into());
         }
         if self.clips_only {
             line("clips-only", "true".into());

@@ -48,8 +48,12 @@ pub fn compile(
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
-        if options.lod > 0 {
-            let what = "--lod does nothing: there are clips and no mesh";
+        let flags = [
+            (options.lod > 0, "--lod"),
+            (options.cull_hidden, "--cull-hidden"),
+        ];
+        for (_, flag) in flags.iter().filter(|(used, _)| *used) {
+            let what = format!("{flag} does nothing: there are clips and no mesh");
             remarks.push(Remark::new("", what));
         }
         let mut report =
@@ -132,6 +136,19 @@ pub fn compile(
             report.meshes.len()
         );
         compiler.pass("detail", what);
+    }
+    if options.cull_hidden {
+        let sum = |k: usize| -> usize {
+            let hidden = report.meshes.iter().filter_map(|mesh| mesh.hidden);
+            hidden.map(|hidden| hidden[k]).sum()
+        };
+        let what = format!(
+            "{} triangles are left out in the first frame, {} in the last, {} in all",
+            sum(0),
+            sum(1),
+            sum(2)
+        );
+        compiler.pass("cull", what);
     }
     report.clips.extend(clips);
     report.tree = flatten::print(&nodes, &placed);

@@ -134,6 +134,10 @@ pub struct MeshReport {
     pub details: Vec<Detailed>,
     /// Bytes of these.
     pub detail_bytes: u64,
+    /// Triangles that are left out in the first frame, in the last and in all, where some are.
+    pub hidden: Option<[usize; 3]>,
+    /// Bytes that say so.
+    pub hidden_bytes: u64,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

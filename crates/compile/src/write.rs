@@ -1,6 +1,7 @@
 //! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
 //! everything (A20, B09–B14).
 
+use crate::cull::{self, Cull};
 use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
@@ -35,6 +36,7 @@ const INDEX: u16 = 5;
 const BETWEEN: u16 = 6;
 const ENDS: u16 = 12;
 const DETAIL: u16 = 13;
+const DRAWN: u16 = 14;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -287,9 +289,23 @@ pub fn write(
             all.collect::<Result<_, Error>>()
         })?,
     };
-    let said: Vec<_> = (details.iter()).flat_map(|d| d.remarks.clone()).collect();
+    let culls: Vec<Cull> = match job.options.cull_hidden {
+        true => pool.install(|| cull::all(job))?,
+        false => Vec::new(),
+    };
+    let mut said: Vec<_> = (details.iter()).flat_map(|d| d.remarks.clone()).collect();
+    said.extend(culls.iter().flat_map(|c| c.remarks.clone()));
     if job.options.strict && !said.is_empty() {
         return Err(Error::Strict { remarks: said });
+    }
+    let mut drawn = Batches::new(DRAWN, meshes);
+    for (m, cull) in (0..).zip(&culls).filter(|(_, c)| !c.bytes.is_empty()) {
+        drawn.add(
+            m as usize,
+            |out| meshreel_codec::detail::put_entry(m, &cull.bytes, out),
+            &mut compressor,
+            &mut output,
+        )?;
     }
     let mut levels = Batches::new(DETAIL, meshes);
     for (m, detail) in (0..).zip(&details).filter(|(_, d)| !d.levels.is_empty()) {
@@ -300,7 +316,13 @@ pub fn write(
             &mut output,
         )?;
     }
-    for batches in [&mut connectivity, &mut values, &mut maps, &mut levels] {
+    for batches in [
+        &mut connectivity,
+        &mut values,
+        &mut maps,
+        &mut levels,
+        &mut drawn,
+    ] {
         batches.flush(&mut compressor, &mut output)?;
     }
     let mut totals = vec![Total::default(); meshes];
@@ -465,6 +487,10 @@ pub fn write(
         let remarks = coders.get(m).map_or(&[][..], |coder| &coder.remarks);
         report.remarks.extend_from_slice(remarks);
         let detail = details.get(m);
+        let cull = culls.get(m);
+        report
+            .remarks
+            .extend(cull.iter().flat_map(|c| c.remarks.clone()));
         report
             .remarks
             .extend(detail.iter().flat_map(|d| d.remarks.clone()));
@@ -490,6 +516,8 @@ pub fn write(
                 })
                 .collect(),
             detail_bytes: levels.stored[m].round() as u64,
+            hidden: cull.filter(|c| !c.bytes.is_empty()).map(|c| c.hidden),
+            hidden_bytes: drawn.stored[m].round() as u64,
             source_points: plan.prepared.points,
             frames: job.times.len(),
             tolerance,
@@ -497,6 +525,7 @@ pub fn write(
                 + connectivity.stored[m]
                 + ends.stored[m]
                 + levels.stored[m]
+                + drawn.stored[m]
                 + totals[m].bytes)
                 .round() as u64,
             moves: plan.source.moves,

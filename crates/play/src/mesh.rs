@@ -4,6 +4,7 @@ use crate::Error;
 use crate::bones::BonesView;
 use crate::cells::{self, Cells};
 use crate::detail::{Level, Lod};
+use crate::drawn::{Culled, Drawn};
 use crate::frame::Frame;
 use crate::interpolate::Block;
 use crate::layout::Place;
@@ -34,6 +35,7 @@ pub struct MeshView<'a> {
     indices: &'a [u32],
     materials: &'a [Range],
     details: &'a [Level],
+    culled: Option<&'a Culled>,
     /// Static streams, and the first frame's of animated ones.
     fixed: &'a [Words],
     /// Per stream of cells its parts.
@@ -62,6 +64,7 @@ impl<'a> MeshView<'a> {
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
             details: &fixed.details,
+            culled: fixed.culled.as_ref(),
             fixed: &fixed.streams,
             cells: &fixed.cells,
             frame: frame.map(|frame| (mesh, frame)),
@@ -109,6 +112,22 @@ impl<'a> MeshView<'a> {
     /// Ranges of the record's materials, in its order.
     pub fn materials(&self) -> &'a [Range] {
         self.materials
+    }
+    /// The triangles in the order of [`MeshView::drawn`]; [`MeshView::indices`] where all are always drawn.
+    pub fn drawn_indices(&self) -> &'a [u32] {
+        self.culled.map_or(self.indices, |culled| &culled.indices)
+    }
+    /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in one; the second below the first: in the seam of a loop), of
+    /// one material or of all. What is left out nobody can see from outside: it lies between pieces that stand together, or that have come to rest (F14).
+    pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> Drawn<'a> {
+        match (self.culled, material) {
+            (Some(culled), _) => Drawn::of(culled, frames, material),
+            (None, Some(m)) => Drawn::whole(self.materials.get(m).copied().unwrap_or_default()),
+            (None, None) => Drawn::whole(Range {
+                first: 0,
+                count: self.indices.len() as u32,
+            }),
+        }
     }
     /// Levels of detail, the mesh itself, level 0, being one. Each has fewer triangles between the same vertices.
     pub fn lods(&self) -> usize {

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::detail::{self, LodTriangles};
+use crate::drawn;
 use crate::layout::{Layout, cell_count, cell_parts, state_words};
 use crate::mesh::MeshView;
 use crate::order::Order;
@@ -50,6 +51,8 @@ pub mod kind {
     pub const ENDS: u16 = 12;
     /// Levels of detail of meshes.
     pub const DETAIL: u16 = 13;
+    /// Which triangles of meshes are drawn when.
+    pub const DRAWN: u16 = 14;
 }
 
 /// How a frame is decoded.
@@ -274,6 +277,15 @@ impl Reel {
         }
         let view = MeshView::new(self, &statics, mesh, None);
         Ok(Some(LodTriangles::from(view.lod(level))))
+    }
+
+    /// Triangles of a mesh that are left out in the first frame, in the last, and in all; none where all are always drawn.
+    pub fn hidden(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
+        self.mesh_record(mesh)?;
+        let statics = self.statics()?;
+        let frames = self.frame_count() as u32;
+        let culled = statics.meshes[mesh].culled.as_ref();
+        Ok(culled.map(|culled| culled.hidden(frames)))
     }
 
     /// Levels of detail of a mesh, the mesh itself being one.
@@ -587,13 +599,17 @@ fn check_limits(
     let mut add = |count: u64, bytes: u64| {
         memory = memory.saturating_add(count.saturating_mul(bytes));
     };
-    let detailed = reader.chunks().iter().any(|c| c.kind == kind::DETAIL);
+    let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
+    let (detailed, culled) = (has(kind::DETAIL), has(kind::DRAWN));
     for mesh in &description.meshes {
         let vertices = u64::from(mesh.vertices);
         let fluid = mesh.method == Method::Fluid;
         add(u64::from(mesh.indices), if fluid { 4 * slots } else { 4 });
         if detailed && !fluid {
             add(1, detail::bytes(mesh));
+        }
+        if culled && !fluid {
+            add(1, drawn::bytes(mesh));
         }
         if mesh.has_table || fluid {
             add(vertices, 6);

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::cells::{Cells, Coded};
 use crate::detail;
+use crate::drawn;
 use crate::layout::cell_parts;
 use crate::normals::Predicted;
 use crate::open::{Reel, slice};
@@ -38,6 +39,8 @@ pub(crate) struct StaticMesh {
     pub indices: Vec<u32>,
     /// Levels of detail beside the mesh itself.
     pub details: Vec<detail::Level>,
+    /// Its triangles by when they are drawn, where not all always are.
+    pub culled: Option<drawn::Culled>,
     pub table: Table,
     /// Per stream its values (static) or those of the first frame (animated). Nothing for cells.
     pub streams: Vec<Words>,
@@ -56,6 +59,7 @@ pub(crate) struct MadeOf {
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
     pub details: Vec<u8>,
+    pub drawn: Vec<u8>,
 }
 
 impl MadeOf {
@@ -112,6 +116,7 @@ impl Statics {
             },
         )?;
         detail::load(reel, &mut meshes)?;
+        drawn::load(reel, &mut meshes)?;
         let mut statics = Statics {
             meshes: meshes.into_iter().map(Arc::new).collect(),
             ends: Arc::default(),

@@ -8,6 +8,7 @@
 use crate::clock::Pace;
 use crate::demand::Pair;
 use crate::detail::Lod;
+use crate::drawn::Drawn;
 use crate::frame::Frame;
 use crate::interpolate::{self, is_nothing};
 use crate::matrix;
@@ -267,6 +268,7 @@ impl<'a> FrameView<'a> {
         let second = self.second_of(node).filter(|_| record.method.deforms());
         Some(MeshFrame {
             mesh,
+            frames: [self.pair.first, self.pair.second],
             vertices: Vertices {
                 first: view(self.first),
                 second: second.map(|frame| view(Some(frame))),
@@ -342,6 +344,8 @@ fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
 #[derive(Clone, Copy)]
 pub struct MeshFrame<'a> {
     mesh: usize,
+    /// Between which it is.
+    frames: [u32; 2],
     vertices: Vertices<'a>,
 }
 
@@ -400,6 +404,15 @@ impl<'a> MeshFrame<'a> {
     /// is beyond them. [`crate::rules::Levels::within`] says from which distance on a level will do.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
+    }
+    /// The triangles in the order of [`MeshFrame::drawn`]: the same in all frames of a mesh that is not fluid.
+    pub fn drawn_indices(&self) -> &'a [u32] {
+        self.vertices.first.drawn_indices()
+    }
+    /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one where nothing is left out. What is left out nobody can see
+    /// from outside (F14). It changes only where pieces leave or come to rest, and nothing is allocated.
+    pub fn drawn(&self, material: Option<usize>) -> Drawn<'a> {
+        self.vertices.first.drawn(self.frames, material)
     }
     /// The indices of one material (C10).
     pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {

@@ -76,8 +76,8 @@ pub struct PlotArgs {
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present_any = ["vertex", "parts", "faces", "levels"],
-        conflicts_with_all = ["vertex", "parts", "faces", "levels"]
+        required_unless_present_any = ["vertex", "parts", "faces", "levels", "hidden"],
+        conflicts_with_all = ["vertex", "parts", "faces", "levels", "hidden"]
     )]
     pub joint: Option<String>,
     /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a residual beside them
@@ -89,6 +89,9 @@ pub struct PlotArgs {
     /// Levels of detail, instead of curves: the triangles of each in three frames
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "clip", "mesh", "source"])]
     pub levels: bool,
+    /// What is left out where nobody can see it, instead of curves: in three frames what is drawn, and in red what is not
+    #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "levels", "clip", "mesh", "source"])]
+    pub hidden: bool,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
     #[arg(long, value_name = "N")]
     pub vertex: Option<u32>,
@@ -214,6 +217,10 @@ pub struct Content {
     /// is from the mesh in any frame [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7), help_heading = "Content")]
     pub lod: Option<u8>,
+    /// Leave out, while they cannot be seen, triangles between pieces that stand together before they break apart, and on the side that they lie on in the end. In flight
+    /// everything is drawn
+    #[arg(long, help_heading = "Content")]
+    pub cull_hidden: bool,
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,

@@ -296,6 +296,7 @@ impl Content {
             strip: self.strip || lower.strip,
             clips_only: self.clips_only || lower.clips_only,
             lod: self.lod.or(lower.lod),
+            cull_hidden: self.cull_hidden || lower.cull_hidden,
             method: self.method.or(lower.method),
             parts: self.parts.or(lower.parts),
             preset: self.preset.or(lower.preset),

@@ -58,7 +58,11 @@ fn tube(frames: usize) -> Scene {
                     let (r, s) = (i / sides, i % sides);
                     let along = r as f32 / (rings - 1) as f32;
                     let bulge = 0.08 * (12.0 * along - 9.0 * time).sin();
-                    (along, s as f32 / sides as f32 * 6.2831853, 0.25 + bulge)
+                    (
+                        along,
+                        s as f32 / sides as f32 * std::f32::consts::TAU,
+                        0.25 + bulge,
+                    )
                 }
             };
             let angle = angle + 2.0 * time * along;

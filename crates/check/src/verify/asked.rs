@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     pub clips_only: bool,
     /// Levels of detail beside the mesh itself.
     pub lod: usize,
+    /// Triangles may be left out where nobody can see them.
+    pub cull_hidden: bool,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -218,6 +220,7 @@ impl Asked {
             frames: FrameOptions::default(),
             clips_only: false,
             lod: 0,
+            cull_hidden: false,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -256,6 +259,7 @@ impl Asked {
                 "fps" => asked.frames.fps = Some(positive(value).ok_or_else(bad)?),
                 "range" => asked.frames.range = Some(range(value).ok_or_else(bad)?),
                 "clips-only" => asked.clips_only = value.parse().map_err(|_| bad())?,
+                "cull-hidden" => asked.cull_hidden = value.parse().map_err(|_| bad())?,
                 "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),

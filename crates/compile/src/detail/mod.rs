@@ -111,7 +111,7 @@ pub fn make(plan: &MeshPlan<'_>, options: &Options) -> Result<Detail, Error> {
 }
 
 /// Numbers without gaps for vertices that coincide in all frames.
-fn points(fixed: &Fixed) -> Vec<u32> {
+pub fn points(fixed: &Fixed) -> Vec<u32> {
     let count = fixed.vertex_point.len();
     let Some(weld) = &fixed.weld else {
         return (0..count as u32).collect();

@@ -175,6 +175,10 @@ impl Done {
                         "runs": r.runs, "frames": r.frames, "own": r.own, "points": r.points, "blended": r.blended,
                     });
                 }
+                if let Some([first, last, all]) = mesh.hidden {
+                    value["hidden_triangles"] = json!({ "first_frame": first, "last_frame": last, "all_frames": all });
+                    value["hidden_bytes"] = json!(mesh.hidden_bytes);
+                }
                 if !mesh.details.is_empty() {
                     value["levels"] = levels::json(&levels::compiled(mesh));
                     value["level_bytes"] = json!(mesh.detail_bytes);
@@ -314,6 +318,8 @@ impl Done {
                 &rows,
             ));
         }
+        let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
+        out.push_str(&levels::hidden_table(culled.take(most)));
         let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
         let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
         out.push_str(&levels::table(detailed.take(most)));
@@ -541,6 +547,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     options.remesh_blend = content.remesh_blend.map(|frames| frames as usize);
     options.clips_only = content.clips_only;
     options.lod = content.lod.map_or(0, u32::from);
+    options.cull_hidden = content.cull_hidden;
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.range = content.range.map(|range| match range {

@@ -83,6 +83,7 @@ struct Bytes {
     clips: u64,
     source_map: u64,
     levels: u64,
+    hidden: u64,
     tables: u64,
 }
 
@@ -128,6 +129,9 @@ struct MeshInfo {
     /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     levels: Vec<Level>,
+    /// Triangles that are left out in the first frame, in the last, and in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hidden_triangles: Option<[usize; 3]>,
     streams: Vec<StreamInfo>,
 }
 
@@ -181,6 +185,7 @@ impl ReelInfo {
             .map(|kind| reel.chunk_bytes(*kind))
             .sum::<u64>();
         let level_bytes = reel.chunk_bytes(kind::DETAIL);
+        let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
         let sizes = mesh_bytes(reel, wanted)?;
         Ok(ReelInfo {
             kind: "reel",
@@ -214,9 +219,10 @@ impl ReelInfo {
                 clips: clip_bytes,
                 source_map,
                 levels: level_bytes,
+                hidden: hidden_bytes,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
-                    .saturating_sub(frame_bytes + clip_bytes + level_bytes)
+                    .saturating_sub(frame_bytes + clip_bytes + level_bytes + hidden_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -321,6 +327,11 @@ impl ReelInfo {
             } else {
                 24
             }));
+            let culled = self
+                .meshes
+                .iter()
+                .filter_map(|m| Some((&m.path[..], m.triangles as usize, m.hidden_triangles?)));
+            out.push_str(&levels::hidden_table(culled.take(24)));
             let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
             let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
             out.push_str(&levels::table(detailed.take(24)));
@@ -562,6 +573,9 @@ fn mesh_infos(
     let grids: Vec<Option<[u32; 2]>> = (0..reel.description().meshes.len())
         .map(|m| reel.grid(m))
         .collect::<Result<_, _>>()?;
+    let hidden: Vec<Option<[usize; 3]>> = (0..grids.len())
+        .map(|m| reel.hidden(m))
+        .collect::<Result<_, _>>()?;
     let levels: Vec<Vec<Level>> = (0..grids.len())
         .map(|m| levels::of(reel, m))
         .collect::<Result<_, _>>()?;
@@ -605,6 +619,7 @@ fn mesh_infos(
                 .collect(),
             source_map: mesh.source_map.size > 0,
             levels: levels[m].clone(),
+            hidden_triangles: hidden[m],
             streams: mesh.streams.iter().map(stream_info).collect(),
         });
     Ok(infos.collect())

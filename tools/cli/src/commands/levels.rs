@@ -1,13 +1,11 @@
 //! Levels of detail: as tables and JSON, and `meshreel plot --levels`, which draws them.
 
 use crate::output::{Failure, Output, one_line};
-use crate::picture::font;
 use crate::picture::frames::apply;
-use crate::picture::image::Image;
-use crate::picture::render::{self, Camera, Light, Surface, guess_up};
+use crate::picture::grid::Grid;
+use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
 use crate::units;
-use glam::DVec3;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::MeshReport;
 use serde::Serialize;
@@ -17,14 +15,8 @@ use std::process::ExitCode;
 
 /// Columns of the picture at most: levels that are left out are in the middle.
 const COLUMNS: usize = 5;
-const TILE: [usize; 2] = [300, 240];
-const GAP: usize = 8;
-const MARGIN: usize = 28;
-const HEADER: usize = 100;
-const FOOTER: usize = 24;
-const PAPER: [u8; 3] = [248, 248, 246];
-const INK: [u8; 3] = [32, 34, 38];
-const FAINT: [u8; 3] = [112, 116, 122];
+/// Width and height of a picture.
+pub const TILE: [usize; 2] = [300, 240];
 
 /// A level of detail of a mesh.
 #[derive(Clone, Copy, Serialize)]
@@ -102,6 +94,33 @@ pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<Level>)>) -> String 
     }
 }
 
+/// Triangles of meshes that are drawn before they break apart, in flight and at the end. Nothing where all always are.
+pub fn hidden_table<'a>(meshes: impl Iterator<Item = (&'a str, usize, [usize; 3])>) -> String {
+    let count = |n: usize| units::count(n as u64);
+    let rows: Vec<Vec<String>> = meshes
+        .map(|(path, all, [first, last, never])| {
+            vec![
+                one_line(path),
+                count(all),
+                count(all - first),
+                count(all - never),
+                count(all - last),
+            ]
+        })
+        .collect();
+    let head = [
+        "mesh",
+        "triangles",
+        "drawn at first",
+        "in flight",
+        "at last",
+    ];
+    match rows.is_empty() {
+        true => String::new(),
+        false => crate::output::table(&head, &rows),
+    }
+}
+
 /// Draws the levels from left to right in three frames, each triangle in a shade of its own.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let most = most(reel)?;
@@ -124,29 +143,8 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         let row = levels.iter().map(|&level| surfaces(reel, &decoder, level));
         tiles.push(row.collect::<Result<_, _>>()?);
     }
-    let points: Vec<DVec3> = (tiles.iter().flatten().flatten())
-        .flat_map(|surface| surface.positions.iter().copied())
-        .collect();
-    let points = render::main_part(&points);
-    let [width, height] = TILE;
-    let camera = Camera::framing(&points, guess_up("", &points), width as f64 / height as f64);
-    let left = |c: usize| MARGIN + c * (width + GAP);
-    let top = |r: usize| HEADER + r * (height + GAP);
-    let mut image = Image::new(
-        left(levels.len()) + MARGIN - GAP,
-        top(frames.len()) + FOOTER,
-        PAPER,
-    );
-    let name = reel
-        .path()
-        .file_name()
-        .unwrap_or_default()
-        .display()
-        .to_string();
-    font::draw(&mut image, &name, MARGIN as f32, 20.0, 20.0, INK);
-    let what = format!("{most} levels of detail; frames {frames:?} from above to below");
-    font::draw(&mut image, &what, MARGIN as f32, 54.0, 11.0, FAINT);
-    for (c, &level) in levels.iter().enumerate() {
+    let mut heads = Vec::new();
+    for &level in &levels {
         let (mut triangles, mut error) = (0, 0f32);
         for m in 0..reel.description().meshes.len() {
             let last = reel.lods(m)? - 1;
@@ -155,22 +153,30 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
                 error = error.max(lod.error);
             }
         }
-        let title = format!(
-            "level {level}: {} triangles",
-            units::count(triangles as u64)
-        );
-        font::draw(&mut image, &title, left(c) as f32, 72.0, 10.0, INK);
-        let note = format!("error in any frame {}", units::short(error.into()));
-        font::draw(&mut image, &note, left(c) as f32, 86.0, 9.0, FAINT);
-        for (r, row) in tiles.iter().enumerate() {
-            let tile = render::draw(&row[c], &camera, Light::Studio, width, height);
-            image.paste(&tile, left(c), top(r));
-        }
+        heads.push([
+            format!(
+                "level {level}: {} triangles",
+                units::count(triangles as u64)
+            ),
+            format!("error in any frame {}", units::short(error.into())),
+        ]);
     }
-    image.write_png(target)?;
+    let grid = Grid {
+        rows: tiles,
+        heads,
+        size: TILE,
+    };
+    let what = format!("{most} levels of detail; frames {frames:?} from above to below");
+    grid.draw(&name(reel), &what).write_png(target)?;
     let value = json!({ "output": target.display().to_string(), "levels": most, "frames": frames });
     output.result(&value, true, || format!("{}: {what}", target.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The file's own name.
+pub fn name(reel: &Reel) -> String {
+    let name = reel.path().file_name().unwrap_or_default();
+    name.display().to_string()
 }
 
 /// All that is shown, at a level, in triangles of their own.

@@ -6,6 +6,7 @@ mod compile;
 mod demo;
 mod extract;
 mod faces;
+mod hidden;
 mod info;
 mod levels;
 mod live;

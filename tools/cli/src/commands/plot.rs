@@ -47,6 +47,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     if arguments.parts {
         return super::parts::draw(&reel, &target, output);
     }
+    if arguments.hidden {
+        return super::hidden::draw(&reel, &target, output);
+    }
     if arguments.levels {
         return super::levels::draw(&reel, &target, output);
     }
@@ -80,7 +83,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         )?,
         (None, None) => {
             return Err(Failure::usage(
-                "name a --joint or a --vertex, or ask for --parts, --faces or --levels",
+                "name a --joint or a --vertex, or ask for --parts, --faces, --levels or --hidden",
             ));
         }
     };

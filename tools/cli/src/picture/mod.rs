@@ -3,6 +3,7 @@
 pub mod chart;
 pub mod font;
 pub mod frames;
+pub mod grid;
 pub mod image;
 pub mod render;
 pub mod sheet;

@@ -21,19 +21,24 @@ impl Bricks {
     /// Width, height and depth of a brick.
     pub const SIZE: [f64; 3] = [2.0, 1.0, 1.0];
 
-    /// So many side by side, so many upon another. A brick has 3 × 3 × 3 points without the one in the middle.
+    /// As [`Bricks::wall_from`], all at the same time.
     pub fn wall(wide: usize, high: usize) -> Bricks {
+        Bricks::wall_from(wide, high, |_| Self::STANDS)
+    }
+
+    /// So many side by side, so many upon another, each of which leaves its place in a frame of its own. A brick has 3 × 3 × 3 points without the one in the middle.
+    pub fn wall_from(wide: usize, high: usize, starts: impl Fn(usize) -> usize) -> Bricks {
         let mut out = Bricks {
             frames: vec![Vec::new(); Self::STANDS + Self::FLIES + Self::LIES],
             faces: Vec::new(),
         };
         for brick in 0..wide * high {
-            out.brick(brick % wide, brick / wide);
+            out.brick(brick % wide, brick / wide, starts(brick));
         }
         out
     }
 
-    fn brick(&mut self, column: usize, row: usize) {
+    fn brick(&mut self, column: usize, row: usize, start: usize) {
         let [w, h, d] = Self::SIZE;
         let low = DVec3::new(w * column as f64, h * row as f64, 0.0);
         let middle = low + DVec3::new(w, h, d) / 2.0;
@@ -66,7 +71,7 @@ impl Bricks {
             6.0 + 3.0 * column as f64 + 9.0 * row as f64,
         );
         for (f, frame) in self.frames.iter_mut().enumerate() {
-            let time = f as f64 - (Self::STANDS - 1) as f64;
+            let time = f as f64 - (start as f64 - 1.0);
             let time = (time / Self::FLIES as f64).clamp(0.0, 1.0);
             let axis = DVec3::new((seed * 1.7).sin(), (seed * 2.3).cos(), 0.4).normalize();
             // A whole turn: it lies as it stood.
