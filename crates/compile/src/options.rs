@@ -436,6 +436,16 @@ impl Options {
         }
     }
 
+    /// What does nothing where there are clips and no mesh.
+    pub(crate) fn for_nothing(&self) -> impl Iterator<Item = meshreel_scene::Remark> {
+        let flags = [(self.lod > 0, "--lod"), (self.cull_hidden, "--cull-hidden")];
+        let used = flags.into_iter().filter(|(used, _)| *used);
+        used.map(|(_, flag)| {
+            let what = format!("{flag} does nothing: there are clips and no mesh");
+            meshreel_scene::Remark::new("", what)
+        })
+    }
+
     /// Frames from one index frame or restart key to the next.
     pub fn index_every(&self) -> usize {
         let usual = if self.preset == Preset::Classic {

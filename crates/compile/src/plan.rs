@@ -48,14 +48,7 @@ pub fn compile(
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
-        let flags = [
-            (options.lod > 0, "--lod"),
-            (options.cull_hidden, "--cull-hidden"),
-        ];
-        for (_, flag) in flags.iter().filter(|(used, _)| *used) {
-            let what = format!("{flag} does nothing: there are clips and no mesh");
-            remarks.push(Remark::new("", what));
-        }
+        remarks.extend(options.for_nothing());
         let mut report =
             pool.install(|| crate::clip::file::write(scene, remarks, target, options, progress))?;
         report.seconds = started.elapsed().as_secs_f64();
@@ -128,28 +121,7 @@ pub fn compile(
         "write",
         format!("{} frames, {} bytes", times.len(), report.file_bytes),
     );
-    if options.lod > 0 {
-        let levels: usize = report.meshes.iter().map(|mesh| mesh.details.len()).sum();
-        let bytes: u64 = report.meshes.iter().map(|mesh| mesh.detail_bytes).sum();
-        let what = format!(
-            "{levels} levels of detail of {} meshes, {bytes} bytes",
-            report.meshes.len()
-        );
-        compiler.pass("detail", what);
-    }
-    if options.cull_hidden {
-        let sum = |k: usize| -> usize {
-            let hidden = report.meshes.iter().filter_map(|mesh| mesh.hidden);
-            hidden.map(|hidden| hidden[k]).sum()
-        };
-        let what = format!(
-            "{} triangles are left out in the first frame, {} in the last, {} in all",
-            sum(0),
-            sum(1),
-            sum(2)
-        );
-        compiler.pass("cull", what);
-    }
+    compiler.passes.extend(report.of_triangles(options));
     report.clips.extend(clips);
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.append(&mut report.remarks);

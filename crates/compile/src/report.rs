@@ -52,6 +52,32 @@ pub struct Report {
     pub passes: Vec<(String, String)>,
 }
 
+impl Report {
+    /// The passes that take triangles away, and what each did.
+    pub(crate) fn of_triangles(&self, options: &crate::Options) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        if options.lod > 0 {
+            let levels: usize = self.meshes.iter().map(|mesh| mesh.details.len()).sum();
+            let bytes: u64 = self.meshes.iter().map(|mesh| mesh.detail_bytes).sum();
+            let meshes = self.meshes.len();
+            let what = format!("{levels} levels of detail of {meshes} meshes, {bytes} bytes");
+            out.push(("detail".into(), what));
+        }
+        if options.cull_hidden {
+            let sum = |k: usize| -> usize {
+                let hidden = self.meshes.iter().filter_map(|mesh| mesh.hidden);
+                hidden.map(|hidden| hidden[k]).sum()
+            };
+            let [first, last, all] = [0, 1, 2].map(sum);
+            let what = format!(
+                "{first} triangles are left out in the first frame, {last} in the last, {all} in all"
+            );
+            out.push(("cull".into(), what));
+        }
+        out
+    }
+}
+
 /// What was measured of the parts and bones of a mesh while it was coded (F09).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
