@@ -1,0 +1,135 @@
+//! Height fields: any heights over any plane to bytes and back; and any bytes as a static part.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use meshreel_codec::grid::Shape;
+use meshreel_codec::height::{Flat, Plane};
+use meshreel_codec::soft::cell::Cell;
+use meshreel_codec::soft::decode::First;
+use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::lattice::{Choice, Extent, Grid, Lattice};
+use meshreel_fuzz::Numbers;
+
+/// One frame of heights over a plane.
+struct Field<'a> {
+    plane: Plane,
+    places: &'a [[u32; 2]],
+    order: &'a [u32],
+    points: Vec<[f32; 3]>,
+}
+
+impl Source for Field<'_> {
+    fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
+        out.copy_from_slice(&self.points);
+    }
+    fn outside(&self, _: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+        if let Some(flat) = self.plane.cells::<i16>(self.places, self.order, grid) {
+            out.copy_from_slice(&flat.base);
+        }
+        true
+    }
+    fn axis(&self) -> Option<usize> {
+        Some(self.plane.axis)
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut numbers = Numbers(data);
+    let shape = Shape {
+        width: 2 + u32::from(numbers.u8() % 7),
+        height: 2 + u32::from(numbers.u8() % 7),
+        closed: false,
+        reversed: false,
+    };
+    let (places, points) = (shape.places(), shape.width * shape.height);
+    let number = |at: [u32; 2]| places.iter().position(|&p| p == at).unwrap_or(0) as u32;
+    let cells = (0..shape.height - 1).flat_map(|j| (0..shape.width - 1).map(move |i| [i, j]));
+    let triangles: Vec<u32> = cells
+        .flat_map(|[i, j]| {
+            let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(number);
+            [a, b, c, a, c, d]
+        })
+        .collect();
+    let hierarchy = hierarchy::build(points, &triangles);
+    let mut small = || f32::from(numbers.u8() as i8) / 16.0;
+    let sides = [(); 2].map(|()| [small() * 20.0, small(), small()]);
+    let heights: Vec<f32> = (0..points).map(|_| small()).collect();
+    let plane = Plane {
+        axis: usize::from(numbers.u8() % 3),
+        sides,
+    };
+    let place = |(place, height): (&[u32; 2], f32)| {
+        let mut at = plane.at(*place).map(|v| v as f32);
+        at[plane.axis] = height;
+        at
+    };
+    let field = Field {
+        plane,
+        places: &places,
+        order: &hierarchy.order,
+        points: places.iter().zip(heights).map(place).collect(),
+    };
+    let made = encoded(&hierarchy, &field);
+    let rest = numbers.rest();
+    check(rest, &hierarchy, &shape);
+    let Some(mut bytes) = made else { return };
+    assert!(check(&bytes, &hierarchy, &shape), "what was encoded");
+    for change in rest.chunks_exact(2).take(4) {
+        let at = usize::from(change[0]) * bytes.len() / 256;
+        bytes[at] ^= change[1];
+    }
+    check(&bytes, &hierarchy, &shape);
+});
+
+/// The static part of a field; none where cells cannot hold its plane.
+fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
+    let side = |k: usize, pick: fn(f32, f32) -> f32, start: f32| {
+        field.points.iter().map(|p| p[k]).fold(start, pick)
+    };
+    let extent = Extent {
+        low: [0, 1, 2].map(|k| side(k, f32::min, f32::INFINITY)),
+        high: [0, 1, 2].map(|k| side(k, f32::max, f32::NEG_INFINITY)),
+        radius: 0.05,
+        axes: 1,
+    };
+    let options = Options {
+        effort: 1,
+        choice: Some(Choice {
+            lattice: Lattice::Cubic,
+            first: 1.0,
+            key: 1.0,
+            last: 1.0,
+            worth: 0.0,
+            fit: 0,
+        }),
+        ..Options::default()
+    };
+    let mut work = Work::<i16>::default();
+    let encoder = Encoder::new(hierarchy.clone(), 1, extent, options, field, &mut work).ok()?;
+    (field.plane).cells::<i16>(field.places, field.order, encoder.grid())?;
+    let mut out = Vec::new();
+    field.plane.encode(encoder.static_bytes(), &mut out);
+    Some(out)
+}
+
+/// Whether bytes are a static part, which then says where its plane lies.
+fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
+    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape) else {
+        return false;
+    };
+    assert_eq!(flat.base.len(), hierarchy.order.len());
+    match &coded.first {
+        First::Narrow(first) => lies(&flat, first),
+        First::Wide(first) => lies(&flat, first),
+    }
+    true
+}
+
+fn lies<W: Cell>(flat: &Flat, cells: &[[W; 4]]) {
+    for (cell, base) in cells.iter().zip(&flat.base) {
+        for k in (0..3).filter(|&k| k != flat.axis) {
+            assert!(cell[k].get() == base[k] && base[k].abs() <= W::REACH);
+        }
+    }
+}
