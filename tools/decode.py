@@ -2212,6 +2212,8 @@ class Nodes:
                     sigma += row[3] * (sum(map(abs, kappas[:c])) * -(-65536 // c) >> 16)
                 k = symbols.take(min(sigma << (kind - 1) >> 3, 1 << 28))
                 kappas[c] = max(-(1 << 28), min(1 << 28, k * (32 >> (kind - 1))))
+        if kind == 0 and all(a[0] == around[0][0] for a in around):
+            return around[0][0], [0, 0], self.transform(t, around[0][0])
         words, left, sums = [], list(kappas), [[], []]
         for part_ in range(3):
             if not t["moves"][part_]:

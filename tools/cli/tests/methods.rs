@@ -198,6 +198,55 @@ fn bent_with_a_wrong_rig() -> Scene {
     scene
 }
 
+/// A sheet on two bones, one of which has one point for itself and pulls a little at all others.
+fn pulled() -> Scene {
+    let joint = |f: usize| {
+        let turn = DQuat::from_axis_angle(DVec3::new(0.2, 0.3, 1.0).normalize(), f as f64 * 0.05);
+        DAffine3::from_rotation_translation(turn, DVec3::new(0.02 * f as f64, 0.0, 0.0))
+    };
+    let weight = |p: DVec3| if p == DVec3::ZERO { 1.0 } else { 0.02 };
+    let mut pieces = Pieces::default();
+    pieces.sheet(24, DVec3::ZERO, |f, p| {
+        p * (1.0 - weight(p)) + joint(f).transform_point3(p) * weight(p)
+    });
+    let mut scene = pieces.scene();
+    let mesh = &mut scene.meshes[0];
+    let mut points = Vec::new();
+    mesh.positions.read(0, &mut points).unwrap();
+    let times = mesh.positions.sampling().as_ref().clone();
+    let weights = points.iter().flat_map(|p| {
+        let w = weight(DVec3::from_array(p.map(f64::from))) as f32;
+        [1.0 - w, w]
+    });
+    let pose = (0..FRAMES).map(|f| vec![DMat4::IDENTITY, DMat4::from(joint(f))]);
+    mesh.skin = Some(Arc::new(Skinning {
+        skeleton: Some(0),
+        joints: vec![0, 1],
+        inverse_bind: vec![DMat4::IDENTITY; 2],
+        influences: 2,
+        joint: points.iter().flat_map(|_| [0, 1]).collect(),
+        weight: weights.collect(),
+        pose: Channel::in_memory(times, pose.collect()),
+        bind_positions: points,
+    }));
+    scene
+}
+
+#[test]
+fn e05_a_bone_of_one_point_does_not_throw_others() {
+    for preset in [Preset::Small, Preset::Fast] {
+        for method in [MethodChoice::Auto, MethodChoice::Skinned] {
+            let wanted = Options {
+                preset,
+                ..options(method)
+            };
+            let (reel, report) = compiled(&pulled(), &wanted);
+            holds(&pulled(), &reel);
+            assert_eq!(report.meshes[0].method, "skinned", "{preset:?} {method:?}");
+        }
+    }
+}
+
 #[test]
 fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     let scene = bent_with_a_wrong_rig();

@@ -4,7 +4,7 @@
 //! ```text
 //! setup     base f32 · per moving node: which of translation, rotation, scale move (three bits), whether it has a pivot, its step's code
 //! unit      one `entropy` stream: per frame, per moving node, a class, then k of its components: translation 3, rotation 3, scale 3, as far as they move
-//! class     0: all k are 0 · 1 + s: steps are 2^s times as fine, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
+//! class     0: all k are 0; where all frames that this one refers to have the same words, so has it · 1 + s: steps are 2^s times as fine, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
 //! ```
 //!
 //! What a clip takes from its skeleton, a node takes from its meshes: steps of rotation and scale follow the box of all that hangs below it, and
@@ -365,14 +365,26 @@ impl Nodes {
                 None => found(frame),
             };
             let around = Around::new(self, schedule, &frames, i, find)?;
-            let (state, out) = (&mut *rest[0], &mut *out[i]);
+            let (outs, out) = out.split_at_mut(i);
+            let (before, out) = (outs.last().map(|out| &**out), &mut *out[0]);
+            let state = &mut *rest[0];
             if state.len() != self.words || out.len() != self.tracks.len() {
                 return Err(Corrupt("nodes: another number of nodes"));
             }
-            for (track, out) in self.tracks.iter().zip(out) {
-                let words = &mut state[track.word..track.word + track.words];
+            for (n, (track, out)) in self.tracks.iter().zip(out).enumerate() {
+                let own = track.word..track.word + track.words;
+                let words = &mut state[own.clone()];
                 let mut choice = Choice::default();
-                *out = track.code(&around, &mut decoder, &mut choice, words)?;
+                let class = track.read(&around, &mut decoder, &mut choice, words)?;
+                // What stays where it is costs as little as can be.
+                let before = (class == 0)
+                    .then(|| before.and_then(|b| b.get(n)))
+                    .flatten();
+                *out = match (class, before, done.last()) {
+                    (RAW, ..) => choice.raw,
+                    (_, Some(before), Some(last)) if last[own] == *words => *before,
+                    _ => track.transform(&words[..track.words - 1]),
+                };
             }
         }
         decoder.finish()
@@ -472,6 +484,17 @@ impl<'a> Around<'a> {
         };
         let mean = [0, 1].map(|s| (a[s] + b[s]) >> 1);
         (mean, self.beside.map(of))
+    }
+
+    /// The words of a node in all of the frames, where those are the same.
+    fn same(&self, track: &Track) -> Option<&'a [i32]> {
+        let of = |state: &'a [i32]| &state[track.word..track.word + track.words - 1];
+        let first = of(self.states[0]);
+        let others = &self.states[1..self.count.max(1)];
+        others
+            .iter()
+            .all(|state| of(state) == first)
+            .then_some(first)
     }
 
     /// Predicted words.
@@ -652,6 +675,20 @@ impl Track {
         choice: &mut Choice,
         words: &mut [i32],
     ) -> Result<Transform, Corrupt> {
+        Ok(match self.read(around, symbols, choice, words)? {
+            RAW => choice.raw,
+            _ => self.transform(&words[..self.words - 1]),
+        })
+    }
+
+    /// The same without its transform; returns its class.
+    fn read<S: Symbols>(
+        &self,
+        around: &Around<'_>,
+        symbols: &mut S,
+        choice: &mut Choice,
+        words: &mut [i32],
+    ) -> Result<u8, Corrupt> {
         let mut expected = Expected::new(around, self);
         let class = symbols.symbol(expected.class(), i32::from(expected.swap(choice.class)));
         let class = match u8::try_from(class) {
@@ -659,22 +696,34 @@ impl Track {
             _ => return Err(Corrupt("nodes: unknown class")),
         };
         choice.class = class;
-        if class == RAW {
-            return self.code_raw(symbols, choice, words);
-        }
-        let mut kappas = [0i64; COMPONENTS];
-        if class > 0 {
-            let fine = class - 1;
-            for c in 0..self.components() {
-                let slot = usize::from(!(self.setup.moves[0] && c < 3));
-                let k = symbols.symbol(expected.bucket(slot, fine), choice.k[c]);
-                choice.k[c] = k;
-                kappas[c] = kappa(k, fine, 0);
-                expected.put(kappas[c]);
+        match class {
+            0 => self.stay(around, words),
+            RAW => self.code_raw(symbols, choice, words)?,
+            _ => {
+                let mut kappas = [0i64; COMPONENTS];
+                let fine = class - 1;
+                for c in 0..self.components() {
+                    let slot = usize::from(!(self.setup.moves[0] && c < 3));
+                    let k = symbols.symbol(expected.bucket(slot, fine), choice.k[c]);
+                    choice.k[c] = k;
+                    kappas[c] = kappa(k, fine, 0);
+                    expected.put(kappas[c]);
+                }
+                self.apply(&around.predict(self), &kappas, words);
             }
         }
-        self.apply(&around.predict(self), &kappas, words);
-        Ok(self.transform(&words[..self.words - 1]))
+        Ok(class)
+    }
+
+    /// Words of a node of class 0.
+    pub fn stay(&self, around: &Around<'_>, words: &mut [i32]) {
+        match around.same(self) {
+            Some(same) => {
+                words[..self.words - 1].copy_from_slice(same);
+                words[self.words - 1] = 0;
+            }
+            None => self.apply(&around.predict(self), &[0; COMPONENTS], words),
+        }
     }
 
     /// Words of a prediction moved on by κ.
@@ -713,7 +762,7 @@ impl Track {
         symbols: &mut S,
         choice: &mut Choice,
         words: &mut [i32],
-    ) -> Result<Transform, Corrupt> {
+    ) -> Result<(), Corrupt> {
         let number = |v: &mut f32| {
             *v = f32::from_bits(symbols.word(v.to_bits()));
             v.is_finite()
@@ -729,7 +778,7 @@ impl Track {
         }
         self.keep(self.words_of(raw), words);
         words[self.words - 1] = (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32;
-        Ok(*raw)
+        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@
 //!
 //! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one: varint size, bytes.
 //!
-//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest and 10⁻³⁰.
+//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points, and 10⁻³⁰.
 //! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame moves them: what a handle is off moves no point of the box farther
 //! than that. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
 //! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.

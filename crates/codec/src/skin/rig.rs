@@ -106,7 +106,16 @@ impl Rig {
                 rig.coded.push(v as u32);
             }
         }
-        rig.regions = boxes.into_iter().map(region).collect();
+        let mut whole = [low, low, low, high, high, high];
+        for p in &rig.rest {
+            for (k, &x) in p.iter().enumerate() {
+                whole[k] = whole[k].min(x);
+                whole[k + 3] = whole[k + 3].max(x);
+            }
+        }
+        // A bone of a few points that lie together pulls at others far away, which handles too near to each other would throw anywhere.
+        let least = largest(halves(whole)) / 64.0;
+        rig.regions = boxes.into_iter().map(|b| region(b, least)).collect();
         rig.sort();
         rig
     }
@@ -312,16 +321,26 @@ impl<W: Cell> Pose<'_, W> {
     }
 }
 
-fn region(bounds: [f32; 6]) -> Region {
+/// Half the sides of a box.
+fn halves(bounds: [f32; 6]) -> [f64; 3] {
+    let b = bounds.map(f64::from);
+    [0, 1, 2].map(|k| (b[k + 3] - b[k]) * 0.5)
+}
+
+fn largest([x, y, z]: [f64; 3]) -> f64 {
+    x.max(y).max(z)
+}
+
+fn region(bounds: [f32; 6], least: f64) -> Region {
     if !(0..3).all(|k| bounds[k] <= bounds[k + 3]) {
-        return region([0.0; 6]);
+        return region([0.0; 6], least);
     }
     let b = bounds.map(f64::from);
-    let half = [0, 1, 2].map(|k| (b[k + 3] - b[k]) * 0.5);
-    let most = half[0].max(half[1]).max(half[2]);
+    let half = halves(bounds);
+    let least = least.max(largest(half) / 16.0).max(1e-30);
     Region {
         middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5),
-        half: half.map(|h| h.max(most / 16.0).max(1e-30)),
+        half: half.map(|h| h.max(least)),
         bounds,
     }
 }

@@ -184,8 +184,12 @@ fn finish(goal: &Goal<'_>, prediction: &[i32; 10], mut choice: Choice) -> Found 
             );
             coded.unwrap_or(choice.raw)
         }
+        0 => {
+            track.stay(goal.around, &mut words[..track.words]);
+            track.transform(&words[..track.words - 1])
+        }
         class => {
-            let fine = class.saturating_sub(1);
+            let fine = class - 1;
             let kappas = choice.k.map(|k| kappa(k, fine, 0));
             track.apply(prediction, &kappas, &mut words[..track.words]);
             track.transform(&words[..track.words - 1])

@@ -50,6 +50,8 @@ const FRAMES: usize = 16;
 const UNIT: f64 = 0.12;
 /// How often points that the last grid leaves too far off are given a residual.
 const ROUNDS: usize = 4;
+/// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not fit 32 bits.
+const FARTHEST: f32 = 16_777_216.0;
 
 /// What becomes of a mesh that bones move.
 pub struct Made<'a> {
@@ -381,11 +383,12 @@ impl<'a> Posed<'a> {
     }
 
     /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so that a mesh without residuals may be given away as
-    /// its bones.
-    fn mark(&self, grid: &Grid, all: &Trajectories, both: bool) -> Vec<bool> {
+    /// its bones. None where bones throw points beyond what cells of any width can make good.
+    fn mark(&self, grid: &Grid, all: &Trajectories, both: bool) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();
         let limit = self.extent.radius * self.extent.radius;
-        let of = |mut far: Vec<bool>, frame: usize| {
+        let of = |far: Option<Vec<bool>>, frame: usize| {
+            let mut far = far?;
             let matrices = self.matrices(frame as u32, grid);
             let source = all.frame(frame);
             for (v, far) in far.iter_mut().enumerate() {
@@ -394,6 +397,9 @@ impl<'a> Posed<'a> {
                 let off = |place: [f64; 3]| -> f64 {
                     (0..3).map(|k| (place[k] - source[k]).powi(2)).sum()
                 };
+                if !at.iter().all(|x| x.abs() < FARTHEST) {
+                    return None;
+                }
                 let cell = grid.position(at.map(|x| x.round_ties_even() as i32));
                 let square = off(cell.map(f64::from));
                 *far |= square > limit || square.is_nan();
@@ -404,12 +410,13 @@ impl<'a> Posed<'a> {
                     *far |= off(bones) > limit;
                 }
             }
-            far
+            Some(far)
         };
-        let none = || vec![false; points];
-        let or = |mut a: Vec<bool>, b: Vec<bool>| {
+        let none = || Some(vec![false; points]);
+        let or = |a: Option<Vec<bool>>, b: Option<Vec<bool>>| {
+            let (mut a, b) = (a?, b?);
             a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
-            a
+            Some(a)
         };
         (0..all.frames())
             .into_par_iter()
@@ -438,7 +445,9 @@ impl<'a> Posed<'a> {
         let Some(mut grid) = self.free_grid(W::REACH) else {
             return Ok(Err(self));
         };
-        let far = self.mark(&grid, all, true);
+        let Some(far) = self.mark(&grid, all, true) else {
+            return Ok(Err(self));
+        };
         let coded = &mut self.weights.coded;
         coded
             .iter_mut()
@@ -482,7 +491,9 @@ impl<'a> Posed<'a> {
                 Err(refused) => return Err(broken(&refused.to_string())),
             };
             grid = *made.grid();
-            let far = this.mark(&grid, all, false);
+            let far = this
+                .mark(&grid, all, false)
+                .ok_or_else(|| broken("too far"))?;
             let more = far
                 .iter()
                 .zip(&this.weights.coded)

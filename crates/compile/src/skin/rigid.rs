@@ -7,7 +7,7 @@ use crate::mesh::trs::Trs;
 use crate::nodes::geometry::{IDENTITY, Matrix, apply, outermost};
 use crate::nodes::search::{Found, Goal, Point, Room, search};
 use glam::DVec3;
-use meshreel_codec::clip::nodes::{self as codec, Around, COMPONENTS, Choice, Nodes, Setup};
+use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup};
 use meshreel_codec::skin::Rig;
 use meshreel_codec::skin::packed::Packed;
 use meshreel_codec::soft::hierarchy::Hierarchy;
@@ -225,7 +225,8 @@ fn transform(fitted: &Similarity) -> Transform {
 fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
     let region = &rig.regions[bone];
     let middle = DVec3::from_array(region.middle);
-    let radius = DVec3::from_array(region.half).length();
+    let [x, y, z, far @ ..] = region.bounds.map(f64::from);
+    let radius = (DVec3::from_array(far) - DVec3::new(x, y, z)).length() * 0.5;
     let still = room * STILL;
     let mut most = [0.0f64; 3];
     for s in &model.rigid[bone] {
@@ -295,8 +296,7 @@ impl Bone<'_> {
     fn rest(&self, around: &Around<'_>) -> Found {
         let track = &self.alone.tracks[0];
         let mut words = [0; 11];
-        let prediction = around.predict(track);
-        track.apply(&prediction, &[0; COMPONENTS], &mut words[..track.words]);
+        track.stay(around, &mut words[..track.words]);
         Found {
             choice: Choice::default(),
             words,
