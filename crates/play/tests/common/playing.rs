@@ -1,7 +1,7 @@
 //! What a player hands out against a plain decode, as digests of everything that a frame shows.
 
 use meshreel::format::checksum;
-use meshreel::record::{Coding, Semantic};
+use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, Levels, Limits, MeshView, Reel, Shown, Still, Transform};
 use std::sync::Arc;
 
