@@ -178,14 +178,13 @@ fn f08_levels_on_the_command_line() {
 #[test]
 fn what_later_versions_have_is_named_as_such() {
     let flag = bundled("a_flag_wind.abc");
-    for line in ["extract x.reel -o x.usd"] {
-        let run = run_line(line, &[("$IN", &flag)]).expect(2);
-        assert!(
-            run.error_line().contains("not built yet in this version"),
-            "{line}: {}",
-            run.stderr
-        );
-    }
+    let line = "extract x.reel -o x.usd";
+    let run = run_line(line, &[("$IN", &flag)]).expect(2);
+    assert!(
+        run.error_line().contains("not built yet in this version"),
+        "{line}: {}",
+        run.stderr
+    );
     let directory = tempfile::tempdir().unwrap();
     for name in ["hero.usda", "scene.usdc"] {
         let input = directory.path().join(name);
