@@ -59,7 +59,10 @@ mod tests {
         assert!(Arc::ptr_eq(&a.meshes[0], &b.meshes[0]));
         assert!(!Arc::ptr_eq(&a.meshes[0], &c.meshes[0]));
         drop((a, b, c));
-        library.share(&Statics { meshes: Vec::new() });
+        library.share(&Statics {
+            meshes: Vec::new(),
+            ends: Arc::default(),
+        });
         assert!(library.meshes.lock().unwrap().is_empty());
     }
 }
