@@ -9,6 +9,7 @@ pub mod encode;
 pub mod error;
 pub mod evaluate;
 pub mod extract;
+mod fineness;
 pub mod flatten;
 pub mod fluid;
 pub mod fluid_units;

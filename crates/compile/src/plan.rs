@@ -2,10 +2,11 @@
 
 use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
+use crate::fineness;
 use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
-use crate::prepare::{Extent, Fixed, Normals, Prepared, Source, prepare};
+use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Phase, Progress, Report};
 use crate::still;
@@ -17,7 +18,6 @@ use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
 use rayon::prelude::*;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -793,11 +793,12 @@ impl<'a> Compiler<'a> {
         if let (Some(fixed), true) = (&prepared.fixed, self.options.preset != Preset::Classic) {
             let predicted = prepared.normals != Normals::None && prepared.normals_animated;
             let finest = if predicted {
-                self.for_normals(fixed)
+                fineness::for_normals(fixed, self.options.normal_tolerance)
             } else {
                 None
             };
-            let least = LEAST_ULPS * ulp(object_reach);
+            // Edges may be nothing beside the way that a mesh goes.
+            let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
             radius = radius.min(finest.unwrap_or(radius).max(least));
         }
         let streams = choose_streams(
@@ -839,32 +840,6 @@ impl<'a> Compiler<'a> {
         Ok((plan, candidate.placements, remarks))
     }
 
-    /// How far positions may be off before the normals that are predicted from them are.
-    fn for_normals(&self, fixed: &Fixed) -> Option<f64> {
-        let point =
-            |v: u32| glam::Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
-        let (triangles, _) = fixed.indices.as_chunks::<3>();
-        let edges = triangles
-            .iter()
-            .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-        let mut lengths: Vec<f32> = edges
-            .map(|[a, b]| point(a).distance(point(b)))
-            .filter(|length| length.is_normal())
-            .collect();
-        let middle = lengths.len() / 2;
-        let (_, length, _) = (!lengths.is_empty())
-            .then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
-        let count = fixed.first_points.len() as u32;
-        let joined = triangles
-            .iter()
-            .map(|t| t.map(|v| fixed.vertex_point[v as usize]));
-        let turn = match pieces(count, joined) < PIECES {
-            true => TURN,
-            false => TURN_OF_PIECES,
-        };
-        Some(turn * self.options.normal_tolerance.to_radians() * f64::from(*length))
-    }
-
     fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
         let mut needed = selected.to_vec();
         let mut total = 0;
@@ -882,44 +857,12 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in corrections of normals than they save; measured on the corpus.
-const TURN: f64 = 1.0;
-/// The same of meshes of many pieces, which mostly move as they are, so that positions cost little.
-const TURN_OF_PIECES: f64 = 0.25;
-/// So many pieces are many.
-const PIECES: usize = 8;
-
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
 const LEAST_ROOM: f64 = 0.4;
 
 /// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
 /// cube of two units, for which 24 bits per axis suffice, and a little.
 const LEAST_ULPS: f64 = 1.75;
-
-/// Pieces of several points that triangles of points make.
-fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
-    fn root(above: &mut [u32], mut p: u32) -> u32 {
-        while above[p as usize] != p {
-            above[p as usize] = above[above[p as usize] as usize];
-            p = above[p as usize];
-        }
-        p
-    }
-    let mut above: Vec<u32> = (0..points).collect();
-    let mut used = vec![false; points as usize];
-    for [a, b, c] in triangles {
-        for other in [b, c] {
-            let (to, from) = (root(&mut above, a), root(&mut above, other));
-            above[from as usize] = to;
-        }
-        used[a as usize] = true;
-    }
-    (0..points)
-        .filter(|&p| used[p as usize])
-        .map(|p| root(&mut above, p))
-        .collect::<HashSet<_>>()
-        .len()
-}
 
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {
