@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `count` | varint, intervals: 1 … triangles |
 //! | … | 2 … 10 each | `intervals` | two varints, `from` and number of frames − `to`, both at most the number of frames; rising in their order |
-//! | … | rest | `which` | bits of [`crate::soft::range`]: the interval of each triangle |
+//! | … | rest | `which` | bits of the range coder of `crates/codec/src/soft/range.rs`: the interval of each triangle |
 //!
 //! ```text
 //! drawn      a triangle is drawn in frame f if from ≤ f and f < to; between frames a < b if from ≤ b and a < to; in the seam of a loop always
@@ -13,7 +13,7 @@
 //!            So what is drawn in a frame is few stretches: of the first class the last ones, of the third the first ones
 //! which      for each triangle in the mesh's order: is it the interval of the last one? the one before that in the list? … at most 4 [place];
 //!            none: a plain number, as many bits as the number of intervals less 1 has. The list has four, 0 1 2 3 at first; what was used goes to its front
-//! triangles  are put in order by material, then by interval, then as in the mesh: to that order `first` and `count` of what is drawn refer
+//! triangles  are put in order by material, then by interval, then as in the mesh: to that order the ranges refer that are drawn
 //! ```
 //!
 //! Chances begin even.
@@ -158,6 +158,7 @@ mod tests {
         intervals.extend((30..45).map(|f| [0, f]));
         intervals.push([50, 0]);
         intervals.sort_by_key(|&i| key(i, 50));
+        intervals.dedup();
         let which = (0..1200).map(|t| (t / 12 * 7 + t % 12 / 6) % intervals.len() as u32);
         let which = which.collect();
         (intervals, which)
