@@ -28,10 +28,17 @@ fn read(bytes: &[u8], indices: &[u32]) {
     for level in head.levels() {
         let mut next = vec![0; 3 * level.triangles as usize];
         assert!(4 * next.len() <= 3 * before.len());
-        if reader.level(&before, &mut work, &mut becomes, &mut next).is_err() {
+        if reader
+            .level(&before, &mut work, &mut becomes, &mut next)
+            .is_err()
+        {
             return;
         }
-        assert!(next.iter().chain(&becomes).all(|&v| (v as usize) < VERTICES));
+        assert!(
+            next.iter()
+                .chain(&becomes)
+                .all(|&v| (v as usize) < VERTICES)
+        );
         before = next;
     }
     let _ = reader.finish();

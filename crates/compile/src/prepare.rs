@@ -16,7 +16,7 @@ use meshreel_scene::{Attribute, Mesh, Remark, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own, see [`crate::still`].
+/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those in which it moves (E06).
 pub struct Source<'a> {
     /// The source.
     pub mesh: &'a Mesh,
