@@ -231,7 +231,8 @@ def node(b):
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
-    m["has_table"], m["moves"] = bool(flags & 1), None
+    need(flags <= 15, "an unknown flag")
+    m["has_table"], m["moves"], m["apart"] = bool(flags & 1), None, bool(flags & 8)
     m["blended"] = b.varint() if flags & 4 else None
     need(m["method"] in (0, 1, 4) and m["codec"] <= 2, "an unknown method or codec")
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
@@ -287,11 +288,19 @@ def grid_number(width, height, i, j):
     return first * height + j * (min(14 * strip + 15, width) - first) + i - first
 
 
-def columns_and_rows(b):
+def grid_shape(b):
+    """Width, height, and whether rows are closed; none if there are triangles."""
+    if b.data[b.at : b.at + 5] != b"\xff\xff\xff\xff\x0f":
+        return None
+    b.take(5)
+    return b.varint(), b.varint(), b.get("B") & 1
+
+
+def columns_and_rows(shape):
     """Of each vertex of a grid."""
-    need(b.take(5) == b"\xff\xff\xff\xff\x0f", "heights without a grid")
-    width, height, flags = b.varint(), b.varint(), b.get("B")
-    need(not flags & 1, "heights of closed rows")
+    need(shape, "heights without a grid")
+    width, height, closed = shape
+    need(not closed, "heights of closed rows")
     numbers = {grid_number(width, height, i, j): (i, j) for j in range(height) for i in range(width)}
     return [numbers[n] for n in range(width * height)]
 
@@ -734,12 +743,70 @@ def hierarchy(points, triangles):
         for j in range(step, len(lone), 2 * step):
             rings[lone[j]] = [lone[k] for k in (j - step, j + step, j - 3 * step, j + 3 * step) if 0 <= k < len(lone)]
     levels += reversed(rounds)
+    return finish_levels(levels, rings)
+
+
+def finish_levels(levels, rings):
+    """The hierarchy of points by level, each with the points of its ring."""
     order_ = [v for level in levels for v in level]
     place = {v: new for new, v in enumerate(order_)}
     starts = [0]
     for level in levels:
         starts.append(starts[-1] + len(level))
     return dict(order=order_, starts=starts, rings=[[place[u] for u in rings.get(v, [])] for v in order_])
+
+
+def quincunx(shape):
+    """The same of a regular grid."""
+    width, height, closed = shape
+    number = lambda x, y: grid_number(width, height, x, y)
+
+    def axis(n, closed, step):
+        known = list(range(0, n, step))
+        if not closed and known[-1] != n - 1:
+            known.append(n - 1)
+        after = {a: b for a, b in zip(known, known[1:])}
+        if closed:
+            after[known[-1]] = n
+        new = {a: a + step // 2 for a, b in after.items() if a % step == 0 and a + step // 2 < b}
+        around = {a: [] for a in known}  # of each known one, those next to it and what is new between
+        for a, b in after.items():
+            around[a].append((b % n, new.get(a)))
+        before = {b % n: a for a, b in after.items()}
+        for b, a in before.items():
+            around[b].insert(0, (a, new.get(a)))
+        return {m: (a, after[a] % n) for a, m in new.items()}, around
+
+    step = 1
+    while step < max(width - (not closed), height - 1):
+        step *= 2
+    corners = [number(x, y) for y in axis(height, False, step)[1] for x in axis(width, closed, step)[1]]
+    levels, rings = [[number(0, 0)], sorted(v for v in corners if v != number(0, 0))], {}
+    for v in levels[1]:
+        rings[v] = levels[0]
+    while step > 1:
+        new_x, known_x = axis(width, closed, step)
+        new_y, known_y = axis(height, False, step)
+        middles, edges = {}, {}
+        for y, (c, d) in new_y.items():
+            for x, (a, b) in new_x.items():
+                middles[number(x, y)] = [number(a, c), number(b, c), number(a, d), number(b, d)]
+        for y, around in known_y.items():
+            for x, (a, b) in new_x.items():
+                ring = edges[number(x, y)] = [number(a, y), number(b, y)]
+                for c, new in around:
+                    ring += [number(a, c), number(b, c)] if new is None else [number(x, new)]
+        for y, (c, d) in new_y.items():
+            for x, around in known_x.items():
+                ring = edges[number(x, y)] = [number(x, c), number(x, d)]
+                for a, new in around:
+                    ring += [number(a, c), number(a, d)] if new is None else [number(new, y)]
+        for level in (middles, edges):
+            if level:
+                levels.append(sorted(level))
+                rings.update({v: list(dict.fromkeys(ring)) for v, ring in level.items()})
+        step //= 2
+    return finish_levels(levels, rings)
 
 
 FITS = [(2, 2e-3), (3, 2e-3), (2, 5e-4), (2, 1e-2), (3, 5e-4), (2, 1e-4), (3, 1e-2), (2, 2e-5)]
@@ -2240,6 +2307,11 @@ class Reel:
         (only,) = [i for i, c in enumerate(chunks) if c["kind"] == 1]
         self.frames = [c for c in chunks if c["kind"] in (5, 6)]
         self.description = description(self.chunk(only))
+        # Attributes that are apart lie behind their units.
+        self.behind = [chunks[i + 1] for i, c in enumerate(chunks[:-1]) if c["kind"] in (5, 6) and chunks[i + 1]["kind"] == 15]
+        apart = any(m["apart"] for m in self.description["meshes"])
+        need(len(self.behind) == sum(c["kind"] == 15 for c in chunks) == (len(self.frames) if apart else 0),
+             "attributes that are not behind their units")
         count, self.schedule = len(self.container["times"]), None
         if self.description["restart"]:
             self.schedule = Schedule(count, self.description["restart"])
@@ -2266,6 +2338,7 @@ class Reel:
         b = self.located(m["connectivity"])
         index = indices(b, m["indices"], m["vertices"]) if b.data else []
         b.end()
+        shape = grid_shape(self.located(m["connectivity"]))
         b = self.located(m["values"])
         point = list(range(m["vertices"]))
         if any(s["coding"] in CELLS for s in m["streams"]):
@@ -2284,11 +2357,12 @@ class Reel:
                 of_points = s["semantic"] == 0
                 if of_points not in domains:
                     corners = [tuple(point[v] for v in t) for t in triangles] if of_points else triangles
-                    levels = hierarchy(m["points"] if of_points else m["vertices"], corners)
+                    count = m["points"] if of_points else m["vertices"]
+                    levels = quincunx(shape) if shape and shape[0] * shape[1] == count else hierarchy(count, corners)
                     place = {p: new for new, p in enumerate(levels["order"])}
                     domains[of_points] = levels, [place[point[v] if of_points else v] for v in range(m["vertices"])]
                 levels, places = domains[of_points]
-                places_ = columns_and_rows(self.located(m["connectivity"])) if s["coding"] == 4 else None
+                places_ = columns_and_rows(shape) if s["coding"] == 4 else None
                 parts = [Cells(b.take(b.varint()), levels, places_) for _ in range(2 if s["semantic"] == 4 else 1)]
                 cells[i] = parts, places
                 streams.append([part_.first for part_ in parts])
@@ -2323,11 +2397,13 @@ class Reel:
                 # What a key would take from the first frame is in the static data.
                 if needed not in self.decoded and not (kind == "key" and needed == 0):
                     self.layered_frame(needed)
-            self.read_unit(part(self.data, self.frames[n]), kind, number, frames)
+            behind = part(self.data, self.behind[n]) if self.behind else b""
+            self.read_unit(part(self.data, self.frames[n]), behind, kind, number, frames)
             return
 
-    def read_unit(self, content, kind, number, frames):
+    def read_unit(self, content, behind, kind, number, frames):
         b, d, schedule = Bytes(content), self.description, self.schedule
+        behind = Bytes(behind)
         new = {f: dict(shown=[], transforms=[], meshes=[dict() for _ in d["meshes"]]) for f in frames}
         find = lambda f: new.get(f) or self.decoded[f]
         hidden = sum(n["visibility"] == 2 for n in d["nodes"])
@@ -2360,7 +2436,7 @@ class Reel:
             content_of = lambda f: find(f)["meshes"][k]
             own = self.own(m)
             if not own:
-                done = self.soft(b, m, static, schedule, kind, number, frames, content_of)
+                done = self.soft([b, behind], m, static, schedule, kind, number, frames, content_of)
                 for f in frames:
                     new[f]["meshes"][k] = done[f]
                 continue
@@ -2374,10 +2450,11 @@ class Reel:
                 of = lambda f: self.ends[k][0] if f == 0 and ends[0] else self.ends[k][1] if f == end - start and ends[1] \
                     else content_of(f + start)
                 moved = [f - start for f in frames]
-                done = self.soft(b, m, static, inside, kind, number - start // 16, moved, of)
+                done = self.soft([b, behind], m, static, inside, kind, number - start // 16, moved, of)
                 for f in frames:
                     new[f]["meshes"][k] = done[f - start]
         b.end()
+        behind.end()
         self.decoded.update(new)
 
     def own(self, m):
@@ -2400,19 +2477,20 @@ class Reel:
         for at, frame in ((0, 0), (1, end - start)):
             if ends[at]:
                 data = Bytes(b.take(b.varint()))
-                done = self.soft(data, m, static, schedule, "key", schedule.keys.index(frame), [frame], None)
+                done = self.soft([data, data], m, static, schedule, "key", schedule.keys.index(frame), [frame], None)
                 data.end()
                 out[at] = done[frame]
         b.end()
         return out
 
-    def soft(self, b, m, static, schedule, kind, number, frames, content_of):
-        """What a mesh has in the frames of a unit."""
+    def soft(self, both, m, static, schedule, kind, number, frames, content_of):
+        """What a mesh has in the frames of a unit. `both`: the unit, and the attributes behind it."""
         new = {f: dict(indices=static["indices"], streams=list(static["streams"]), states={}) for f in frames}
         find = lambda f: new.get(f) or content_of(f)
         for s, record in enumerate(m["streams"]):
             if m["method"] != 1 or not record["animated"]:
                 continue
+            b = both[m["apart"] and s > 0]
             if record["coding"] in CELLS:
                 for f in frames:
                     new[f]["streams"][s] = []

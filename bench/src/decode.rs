@@ -133,6 +133,7 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
             normals: false,
             uvs: false,
             colours: false,
+            attributes: false,
         },
         method: MethodChoice::Soft,
         effort: arguments.effort,

@@ -4,6 +4,7 @@
 use crate::baselines::Baselines;
 use crate::{clip_sizes, soft};
 use anyhow::Context;
+use meshreel_codec::grid::Shape;
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::schedule::Schedule;
 use std::fmt::Write;
@@ -47,7 +48,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     }
     let mut pictures = vec![
         ("schedule.svg", schedule()),
-        ("levels.svg", levels()),
+        ("levels.svg", levels(false)),
+        ("quincunx.svg", levels(true)),
         ("ball.svg", ball()),
         ("block.svg", block()),
     ];
@@ -216,22 +218,31 @@ fn schedule() -> String {
     p.finish()
 }
 
-/// A grid of points, each as large as its level is coarse, and the ring of one.
-fn levels() -> String {
+/// A grid of points, each as large as its level is coarse, and the rings of two: levels as of any mesh, or those that grids have.
+fn levels(of_grids: bool) -> String {
     const SIDE: u32 = 17;
+    let shape = Shape {
+        width: SIDE,
+        height: SIDE,
+        closed: false,
+        reversed: false,
+    };
     let mut triangles = Vec::new();
     for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
         triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
     }
-    let h = hierarchy::build(SIDE * SIDE, &triangles);
+    let h = hierarchy::of(of_grids.then_some(&shape), SIDE * SIDE, &triangles);
+    let places = shape.places();
     let mut p = Picture::new(640.0, 560.0);
-    let at = |point: u32| {
-        let (x, y) = (f64::from(point % SIDE), f64::from(point / SIDE));
-        [30.0 + 32.0 * x, 25.0 + 32.0 * y]
+    let corner = |x: u32, y: u32| [30.0 + 32.0 * f64::from(x), 25.0 + 32.0 * f64::from(y)];
+    let plain = |point: u32| corner(point % SIDE, point / SIDE);
+    let at = |point: u32| match of_grids {
+        true => corner(places[point as usize][0], places[point as usize][1]),
+        false => plain(point),
     };
     for t in triangles.chunks_exact(3) {
         for k in 0..3 {
-            p.line(at(t[k]), at(t[(k + 1) % 3]), "#e4e4e4", 1.0);
+            p.line(plain(t[k]), plain(t[(k + 1) % 3]), "#e4e4e4", 1.0);
         }
     }
     let count = h.levels();

@@ -101,6 +101,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                         normals: false,
                         uvs: false,
                         colours: false,
+                        attributes: false,
                     },
                     method: arguments.method.choice(),
                     effort: arguments.effort,

@@ -99,6 +99,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             normals: all,
             uvs: all,
             colours: all,
+            attributes: all,
         },
         method: arguments.method.choice(),
         block: match arguments.block {

@@ -41,6 +41,7 @@ fn options(numbers: &mut Numbers) -> Options {
             normals: !numbers.bit(),
             uvs: !numbers.bit(),
             colours: !numbers.bit(),
+            attributes: true,
         },
         method: [
             MethodChoice::Auto,

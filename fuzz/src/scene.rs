@@ -276,6 +276,8 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }

@@ -5,6 +5,7 @@
 
 mod clip;
 pub(crate) mod frames;
+mod numbers;
 mod parts;
 mod polygons;
 mod skin;
@@ -61,9 +62,10 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     };
     let (skeletons, clips) = clip::clips(reel).map_err(frames::error)?;
     let description = reel.description();
-    let meshes: Vec<Mesh> = (0..description.meshes.len())
+    let mut meshes: Vec<Mesh> = (0..description.meshes.len())
         .map(|m| shared.mesh(m))
         .collect::<Result<_, _>>()?;
+    numbers::fill(&shared, &mut meshes)?;
     let objects = tree::rebuild(&description.nodes);
     let nodes: Vec<Node> = (0..objects.len())
         .map(|i| shared.node(&objects, i))
@@ -304,6 +306,8 @@ impl Shared {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin,
         })
     }
@@ -345,6 +349,8 @@ impl Shared {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }

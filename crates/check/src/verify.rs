@@ -20,6 +20,7 @@ mod local;
 mod nearest;
 mod polygons;
 mod report;
+mod riding;
 mod surface;
 mod survey;
 mod tree;
@@ -87,11 +88,17 @@ pub fn verify(
             "leaves triangles out, which was not asked for".into()
         });
     }
+    if !asked.attributes_apart && reel.chunk_bytes(kind::ATTRIBUTES) > 0 {
+        failures.add("", None, || {
+            "has attributes apart, which was not asked for".into()
+        });
+    }
     let levels = detail::check(reel, asked.lod, &mut failures)?;
+    let numbers = riding::check(&plan, &mut failures)?;
     let (stats, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
-    let meshes = mesh_reports(&plan, &stats, &levels, &broken);
+    let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
     Ok(finish(reel, meshes, clips, failures))
 }
 
@@ -115,6 +122,7 @@ fn mesh_reports(
     plan: &Plan<'_>,
     stats: &[Stats],
     levels: &[Vec<LevelReport>],
+    numbers: &[Option<f64>],
     broken: &[String],
 ) -> Vec<MeshReport> {
     let description = plan.reel.description();
@@ -140,6 +148,7 @@ fn mesh_reports(
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
+                attribute_max_error: show.and_then(|s| numbers[s.record]),
                 levels: show.map_or(Vec::new(), |s| levels[s.record].clone()),
                 matched: match record.and_then(|r| r.remeshed) {
                     Some(_) => Matched::Surface,

@@ -70,7 +70,7 @@ impl Shape {
     }
 
     /// Number in the file of the vertex in column `i` of row `j`.
-    fn number(&self, i: u32, j: u32) -> u32 {
+    pub(crate) fn number(&self, i: u32, j: u32) -> u32 {
         let strip = i.saturating_sub(1) / STRIP;
         // Column 0 is of the first strip, which has one more than the others.
         let first = if strip == 0 { 0 } else { strip * STRIP + 1 };

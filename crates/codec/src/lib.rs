@@ -4,6 +4,7 @@
 //! bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read beyond their input,
 //! and write only into the caller's buffers. No files, clocks or threads here.
 
+pub mod attributes;
 pub mod ball;
 pub mod blend;
 pub mod block;

@@ -36,7 +36,7 @@
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
-//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's · bit 3 `apart`: its animated attributes lie in chunks of their own |
 //! | … | 1 … 5 or 0 | `blended` | only where `remeshed`: varint, so many frames at the end lead into the start |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
 //! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
@@ -201,10 +201,25 @@ pub struct MeshRecord {
     /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices are others. So many frames at the end of
     /// the animation lead into the start, and are not near it.
     pub remeshed: Option<u32>,
+    /// Units have its animated attributes in chunks of their own (F16).
+    pub apart: bool,
     /// Streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// Index ranges by material, in order. For fluid the ranges come per frame, in this order.
     pub materials: Vec<Material>,
+}
+
+impl MeshRecord {
+    /// Whether a stream is an animated attribute of fixed topology: what units can have apart, and what players can leave out.
+    pub fn is_attribute(&self, stream: usize) -> bool {
+        let animated = self.streams.get(stream).is_some_and(|s| s.animated);
+        animated && stream > 0 && self.method.deforms()
+    }
+
+    /// Whether it has such attributes.
+    pub fn has_attributes(&self) -> bool {
+        (0..self.streams.len()).any(|s| self.is_attribute(s))
+    }
 }
 
 /// What a stream means. The numbers are part of the format.
@@ -383,6 +398,7 @@ fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         mesh.has_table,
         mesh.moves.is_some(),
         mesh.remeshed.is_some(),
+        mesh.apart,
     ];
     let flags = (0..)
         .zip(flags)
@@ -586,7 +602,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         });
     }
     let flags = c.u8()?;
-    if flags > 7 {
+    if flags > 15 {
         return Err(Corrupt("description: unknown flag").into());
     }
     let has_table = flags & 1 != 0;
@@ -640,7 +656,7 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
             count,
         })
     })?;
-    Ok(MeshRecord {
+    let mesh = MeshRecord {
         path,
         method,
         codec,
@@ -656,9 +672,14 @@ fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         moves,
         ends,
         remeshed,
+        apart: flags & 8 != 0,
         streams,
         materials,
-    })
+    };
+    if mesh.apart && !mesh.has_attributes() {
+        return Err(Corrupt("description: nothing to be apart").into());
+    }
+    Ok(mesh)
 }
 
 fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {

@@ -380,7 +380,7 @@ fn decode_on<W: Word>(
         layout @ (TOKENS | RUNS) => {
             let alphabet = ALPHABETS.get(components).filter(|_| components > 0);
             let alphabet = alphabet.ok_or(Corrupt("residuals: no tokens of so many components"))?;
-            let widths = widths::<W>(&mut c, components)?;
+            let widths = widths(&mut c, components, W::BYTES)?;
             let escapes = c.varint()? as usize;
             let codes = if layout == RUNS {
                 c.varint()? as usize
@@ -408,17 +408,47 @@ fn decode_on<W: Word>(
                 return Err(DISAGREE);
             }
         }
-        _ => return Err(Corrupt("residuals: unknown layout")),
+        _ => return Err(UNKNOWN),
     }
     Ok(c.used())
 }
 
+/// Bytes that [`decode`] uses for `count` vectors of words of so many bytes, without decoding them.
+pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let layout = c.u8()?;
+    if layout == ZERO {
+        return Ok(c.used());
+    }
+    if layout > RUNS {
+        return Err(UNKNOWN);
+    }
+    let widths = widths(&mut c, components, word)?;
+    let mut vectors = count;
+    if layout != PLANES {
+        vectors = c.varint()? as usize;
+        let codes = if layout == RUNS {
+            c.varint()? as usize
+        } else {
+            count
+        };
+        c.take(codes)?;
+    }
+    for &width in widths {
+        for _ in 0..width {
+            c.take(vectors)?;
+        }
+    }
+    Ok(c.used())
+}
+
+const UNKNOWN: Corrupt = Corrupt("residuals: unknown layout");
 const DISAGREE: Corrupt = Corrupt("residuals: tokens and escapes disagree");
 
 /// The width of each component, none more than a word.
-fn widths<'a, W: Word>(c: &mut Cursor<'a>, components: usize) -> Result<&'a [u8], Corrupt> {
+fn widths<'a>(c: &mut Cursor<'a>, components: usize, word: usize) -> Result<&'a [u8], Corrupt> {
     let widths = c.take(components)?;
-    if widths.iter().any(|&w| usize::from(w) > W::BYTES) {
+    if widths.iter().any(|&w| usize::from(w) > word) {
         return Err(Corrupt("residuals: wider than a word"));
     }
     Ok(widths)
@@ -431,7 +461,7 @@ fn decode_planes<W: Word>(
     count: usize,
     out: &mut [W],
 ) -> Result<(), Corrupt> {
-    let widths = widths::<W>(c, components)?;
+    let widths = widths(c, components, W::BYTES)?;
     // All lowest bytes come first, so that the planes of one component lie apart.
     let all = c.take(count * widths.iter().map(|&w| usize::from(w)).sum::<usize>())?;
     let before = |byte: usize, k: usize| {

@@ -358,21 +358,13 @@ pub fn decode<W: Word>(
 ) -> Result<usize, Corrupt> {
     const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
     let mut c = Cursor::new(bytes);
-    let predictor = c.u8()?;
-    let source = predictor & SOURCE;
-    if predictor & !(SOURCE | WEIGHTS) != 0 || source > MOTION {
-        return Err(Corrupt("stream: unknown predictor"));
-    }
-    let blend = if source == MOTION { c.array()? } else { [0; 3] };
-    let rule = if predictor & WEIGHTS != 0 {
-        let [edge, apex] = c.array()?;
-        Some(Rule::Weighted(Weights {
-            edge,
-            apex: apex as i8,
-        }))
-    } else {
-        (source != MOTION).then_some(Rule::Usual(spatial))
-    };
+    let Predictor {
+        source,
+        blend,
+        weights,
+    } = Predictor::read(&mut c)?;
+    let usual = (source != MOTION).then_some(Rule::Usual(spatial));
+    let rule = weights.map(Rule::Weighted).or(usual);
     // Before anything is written.
     let base = if source == BASE {
         refs.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?
@@ -397,6 +389,46 @@ pub fn decode<W: Word>(
         *o = o.wrapping_add(b);
     }
     Ok(start + used)
+}
+
+/// Bytes that [`decode`] uses for `count` values of words of so many bytes, without decoding them.
+pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
+    let mut c = Cursor::new(bytes);
+    Predictor::read(&mut c)?;
+    let start = c.used();
+    Ok(start + residual::skip(c.take(c.left())?, components, count, word)?)
+}
+
+/// What a stream begins with.
+struct Predictor {
+    source: u8,
+    /// a, b, c of motion.
+    blend: [u8; 3],
+    weights: Option<Weights>,
+}
+
+impl Predictor {
+    fn read(c: &mut Cursor<'_>) -> Result<Predictor, Corrupt> {
+        let predictor = c.u8()?;
+        let source = predictor & SOURCE;
+        if predictor & !(SOURCE | WEIGHTS) != 0 || source > MOTION {
+            return Err(Corrupt("stream: unknown predictor"));
+        }
+        let blend = if source == MOTION { c.array()? } else { [0; 3] };
+        let mut weights = None;
+        if predictor & WEIGHTS != 0 {
+            let [edge, apex] = c.array()?;
+            weights = Some(Weights {
+                edge,
+                apex: apex as i8,
+            });
+        }
+        Ok(Predictor {
+            source,
+            blend,
+            weights,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -489,17 +521,22 @@ mod tests {
                         Ok(used)
                     );
                     assert_eq!(out, frames[t]);
+                    // What is passed over is as long as what is decoded.
+                    assert_eq!(skip(&bytes[1..], 3, count, 2), Ok(used));
                     bytes.pop();
                     for cut in 1..bytes.len() {
                         assert!(
                             decode(&bytes[1..cut], 3, Spatial::Parallelogram, refs, &mut out)
                                 .is_err()
                         );
+                        assert!(skip(&bytes[1..cut], 3, count, 2).is_err());
                     }
                     for at in 1..bytes.len() {
                         let mut bad = bytes.clone();
                         bad[at] ^= 1 << (at % 8);
-                        let _ = decode(&bad[1..], 3, Spatial::Parallelogram, refs, &mut out);
+                        let used = decode(&bad[1..], 3, Spatial::Parallelogram, refs, &mut out);
+                        let skipped = skip(&bad[1..], 3, count, 2);
+                        assert!(used.is_err() || used == skipped);
                     }
                 }
             }

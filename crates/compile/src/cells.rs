@@ -188,6 +188,10 @@ pub trait Coder: Send + Sync {
     fn has_heights(&self) -> bool {
         false
     }
+    /// By point the rigid bone that moves it alone, or [`crate::extract::NONE`]; empty without bones.
+    fn parts(&self) -> Vec<u32> {
+        Vec::new()
+    }
     /// What was seen of bones, once all is coded.
     fn measures(&self) -> Measures {
         Measures::default()
@@ -297,7 +301,8 @@ pub fn levels(frames: &Frames<'_>) -> (Hierarchy, Vec<u32>) {
         }
         _ => (frames.fixed.vertex_point.len(), indices.clone()),
     };
-    (hierarchy::build(count as u32, &triangles), triangles)
+    let shape = frames.fixed.grid.as_ref().map(|grid| &grid.shape);
+    (hierarchy::of(shape, count as u32, &triangles), triangles)
 }
 
 /// The box and the tolerance of a part.

@@ -175,6 +175,8 @@ mod tests {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }

@@ -22,7 +22,9 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub struct Payload {
     pub bytes: Vec<u8>,
-    /// Of that for positions.
+    /// Animated attributes, where they are apart.
+    pub attributes: Vec<u8>,
+    /// Of `bytes` for positions.
     pub position_bytes: usize,
     /// By frame of the unit: decoded bounds and largest error.
     pub seen: Sights,
@@ -261,6 +263,18 @@ impl<'a> MeshCoder<'a> {
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
+    /// By vertex the part that moves it as it is, or [`crate::extract::NONE`]; empty without parts.
+    pub fn parts(&self) -> Vec<u32> {
+        let positions = self.cells.first().and_then(|parts| parts.first());
+        let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
+        match self.points {
+            Some(points) if !of_point.is_empty() => {
+                points.of.iter().map(|&p| of_point[p as usize]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Parts that move as they are, and bones that blend.
     pub fn bones(&self) -> [usize; 2] {
         let bones = self.bones.map_or(Bones::default(), |b| b.0);
@@ -270,6 +284,13 @@ impl<'a> MeshCoder<'a> {
     /// How the mesh is kept.
     pub fn method(&self) -> Method {
         self.bones.map_or(self.plan.method, |b| b.1)
+    }
+
+    /// Whether units have its animated attributes apart.
+    pub fn is_apart(&self) -> bool {
+        let mut attributes = self.plan.streams.iter().skip(1);
+        let animated = attributes.any(|s| s.animated) && self.plan.method == Method::Soft;
+        self.options.attributes_apart && animated
     }
 
     /// Whether a stream is kept as levels.
@@ -432,7 +453,7 @@ impl<'a> MeshCoder<'a> {
         if let Some(still) = &self.still {
             let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
             for end in ends.iter().flatten() {
-                put_sized(&end.bytes, &mut bytes);
+                put_sized(&[&end.bytes[..], &end.attributes].concat(), &mut bytes);
                 positions += end.position_bytes;
             }
         }
@@ -495,6 +516,7 @@ impl<'a> MeshCoder<'a> {
         };
         let mut out = Vec::new();
         let mut done = Default::default();
+        let apart = self.is_apart();
         for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
             let frames = self.schedule.frames_of(unit);
             let mut payload = match &self.fluid {
@@ -503,20 +525,24 @@ impl<'a> MeshCoder<'a> {
             };
             let mut by_stream = levels.bytes.into_iter();
             for (s, record) in self.plan.streams.iter().enumerate() {
+                let position = record.semantic == Semantic::Position;
                 let start = payload.bytes.len();
+                let bytes = match apart && !position {
+                    true => &mut payload.attributes,
+                    false => &mut payload.bytes,
+                };
                 if !record.animated || self.plan.method != Method::Soft || frames.is_empty() {
                     continue;
                 }
-                if let Some(bytes) = normals.get(s).and_then(|units| units.get(u)) {
-                    put_sized(bytes, &mut payload.bytes);
+                if let Some(coded) = normals.get(s).and_then(|units| units.get(u)) {
+                    put_sized(coded, bytes);
                     continue;
                 }
-                let position = record.semantic == Semantic::Position;
                 match &parts[s][..] {
-                    [] => payload.bytes.extend(by_stream.next().unwrap_or_default()),
+                    [] => bytes.extend(by_stream.next().unwrap_or_default()),
                     parts => {
                         for part in parts {
-                            put_sized(&part[u].0, &mut payload.bytes);
+                            put_sized(&part[u].0, bytes);
                         }
                         if position {
                             payload.seen.clone_from(&parts[0][u].1);

@@ -1,6 +1,7 @@
 //! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; `Options` say what is promised, [`Report`] what
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
+mod attributes;
 mod cells;
 pub mod clip;
 mod cull;

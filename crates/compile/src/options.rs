@@ -177,7 +177,7 @@ pub struct Options {
     pub normal_tolerance: f64,
     /// Largest distance between source and decoded uv.
     pub uv_tolerance: f64,
-    /// Largest error of scalar tracks: absolute, or of the range of each component.
+    /// Largest error of scalar tracks and attributes: absolute, or of the range of each component. Whole numbers are exact.
     pub scalar_tolerance: Tolerance,
     /// Bits per colour component, 1…16.
     pub colour_bits: u32,
@@ -236,6 +236,8 @@ pub struct Options {
     pub lod: u32,
     /// Triangles that nobody can see while pieces stand together or have come to rest are left out then.
     pub cull_hidden: bool,
+    /// Animated attributes of fixed topology lie in chunks of their own, which players can leave out (F16).
+    pub attributes_apart: bool,
     /// No meshes: the clips of the input, or if there are none, its transforms as one.
     pub clips_only: bool,
 }
@@ -300,6 +302,7 @@ impl Default for Options {
             clips: ClipChoice::default(),
             lod: 0,
             cull_hidden: false,
+            attributes_apart: false,
             clips_only: false,
         }
     }
@@ -396,6 +399,16 @@ impl Options {
                 "--cull-hidden is for meshes, --clips-only leaves them out: leave one of them away",
             ));
         }
+        if self.attributes_apart && self.preset == Preset::Classic {
+            return Err(Error::misuse(
+                "--preset classic keeps attributes with the rest of its frames: leave --attributes-apart away, or take --preset small or fast",
+            ));
+        }
+        if self.attributes_apart && self.clips_only {
+            return Err(Error::misuse(
+                "--attributes-apart is for meshes, --clips-only leaves them out: leave one of them away",
+            ));
+        }
         if self.lod > 0 && self.clips_only {
             return Err(Error::misuse(
                 "--lod is for meshes, --clips-only leaves them out: leave one of them away",
@@ -438,7 +451,11 @@ impl Options {
 
     /// What does nothing where there are clips and no mesh.
     pub(crate) fn for_nothing(&self) -> impl Iterator<Item = meshreel_scene::Remark> {
-        let flags = [(self.lod > 0, "--lod"), (self.cull_hidden, "--cull-hidden")];
+        let flags = [
+            (self.lod > 0, "--lod"),
+            (self.cull_hidden, "--cull-hidden"),
+            (self.attributes_apart, "--attributes-apart"),
+        ];
         let used = flags.into_iter().filter(|(used, _)| *used);
         used.map(|(_, flag)| {
             let what = format!("{flag} does nothing: there are clips and no mesh");
@@ -509,6 +526,7 @@ impl Options {
         channels.extend(self.channels.normals.then_some("normals"));
         channels.extend(self.channels.uvs.then_some("uvs"));
         channels.extend(self.channels.colours.then_some("colours"));
+        channels.extend(self.channels.attributes.then_some("attributes"));
         line("channels", channels.join(","));
         line("method", method(self.method));
         if self.transforms == TransformForm::Packed {
@@ -547,6 +565,9 @@ impl Options {
         }
         if self.cull_hidden {
             line("cull-hidden", "true".into());
+        }
+        if self.attributes_apart {
+            line("attributes-apart", "true".into());
         }
         if self.clips_only {
             line("clips-only", "true".into());
@@ -760,7 +781,8 @@ mod tests {
             change(&mut options);
             options.check().unwrap();
         }
-        let bad: [Change; 19] = [
+        let bad: [Change; 20] = [
+            |o| (o.attributes_apart, o.preset) = (true, Preset::Classic),
             |o| (o.parts, o.method) = (PartsChoice::Analyse, MethodChoice::Soft),
             |o| (o.parts, o.preset) = (PartsChoice::Connected, Preset::Classic),
             |o| o.parts = PartsChoice::Attribute(String::new()),

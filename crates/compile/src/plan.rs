@@ -231,7 +231,7 @@ impl<'a> Compiler<'a> {
             let PartsChoice::Attribute(name) = parts else {
                 continue;
             };
-            if meshes().any(|mesh| mesh.integers.iter().any(|a| a.name == *name)) {
+            if crate::skin::names(meshes()).contains(name) {
                 continue;
             }
             let there = match &crate::skin::names(meshes())[..] {
@@ -239,7 +239,7 @@ impl<'a> Compiler<'a> {
                 names => format!("there are {}", names.join(", ")),
             };
             return Err(Error::misuse(format!(
-                "--parts attribute:{name}: no mesh has whole numbers of that name on faces or points; {there}"
+                "--parts attribute:{name}: no mesh has whole numbers or names of that name on faces or points; {there}"
             )));
         }
         Ok(())

@@ -45,6 +45,11 @@ pub struct Source<'a> {
 const LARGEST: f32 = 1e18;
 
 impl Source<'_> {
+    /// The frame of its own that shows what a frame of the animation does.
+    pub fn own(&self, frame: usize) -> usize {
+        frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
+    }
+
     /// Points at `frame` in object space, those that are not finite replaced; returns how many were.
     pub fn object_points(
         &self,

@@ -63,6 +63,12 @@ impl Report {
             let what = format!("{levels} levels of detail of {meshes} meshes, {bytes} bytes");
             out.push(("detail".into(), what));
         }
+        let bytes: u64 = self.meshes.iter().map(|mesh| mesh.attribute_bytes).sum();
+        if bytes > 0 {
+            let all: usize = self.meshes.iter().map(|mesh| mesh.attributes.len()).sum();
+            let what = format!("{all} attributes of parts, {bytes} bytes");
+            out.push(("attributes".into(), what));
+        }
         if options.cull_hidden {
             let sum = |k: usize| -> usize {
                 let hidden = self.meshes.iter().filter_map(|mesh| mesh.hidden);
@@ -164,6 +170,10 @@ pub struct MeshReport {
     pub hidden: Option<[usize; 3]>,
     /// Bytes that say so.
     pub hidden_bytes: u64,
+    /// Attributes that ride along, of each node that shows it: name, numbers, groups that have their own.
+    pub attributes: Vec<(String, usize, usize)>,
+    /// Bytes of these.
+    pub attribute_bytes: u64,
     /// Vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
     /// Points in the source (fluid: the sum over frames divided by frames, rounded up).

@@ -25,6 +25,16 @@ pub struct UnitOutput {
     pub bounds: Vec<(u32, [f32; 6])>,
     /// By mesh.
     pub parts: Vec<Counted>,
+    /// What comes behind it, where attributes are apart.
+    pub attributes: Option<Attributes>,
+}
+
+/// Animated attributes of a unit, ready to be written.
+pub struct Attributes {
+    pub bytes: Vec<u8>,
+    pub raw: usize,
+    /// By mesh.
+    pub parts: Vec<Counted>,
 }
 
 /// A task of a step: what one mesh has in a segment of keys or in a group.
@@ -51,13 +61,12 @@ pub fn encode(
     let (segments, restart) = (schedule.segments(), schedule.restart());
     let mut done = 0;
     let step = segments_at_once(job, schedule, pool.current_num_threads());
-    // Groups of a segment look ahead to the first two keys of the next one.
+    // Groups of a segment look ahead to two keys behind it, which may be of two segments.
+    let ahead = if restart == 1 { 2 } else { 1 };
     for first in (0..segments).step_by(step as usize) {
-        let ahead = match first {
-            0 => 0..(step + 1).min(segments),
-            _ => (first + 1).min(segments)..(first + step + 1).min(segments),
-        };
-        let keys = ahead.map(Task::Segment);
+        let start = if first == 0 { 0 } else { first + ahead };
+        let keys = start.min(segments)..(first + step + ahead).min(segments);
+        let keys = keys.map(Task::Segment);
         run(coders, keys.collect(), pool, schedule, &mut payloads)?;
         let last = (first + step).min(segments);
         let groups = first * restart..(last * restart).min(schedule.groups());
@@ -94,13 +103,18 @@ pub fn encode(
             batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
         }
         let moved = tracks.as_ref();
+        let apart = coders.iter().any(MeshCoder::is_apart);
         let outputs: Vec<UnitOutput> = pool.install(|| {
             batch
                 .par_iter()
                 .map_init(
                     || Packer::new(job),
                     |packer, (unit, payload)| {
-                        pack(schedule, *unit, payload, &inputs, moved, packer)
+                        let mut output = pack(schedule, *unit, payload, &inputs, moved, packer)?;
+                        if apart {
+                            output.attributes = Some(packer.attributes(*unit, payload)?);
+                        }
+                        Ok(output)
                     },
                 )
                 .collect::<Result<_, Error>>()
@@ -193,6 +207,36 @@ impl Packer {
             check: Decompressor::new(),
         }
     }
+
+    /// A block of a unit, compressed where that is worth it, and decompressed again.
+    fn block(&mut self, unit: Unit, content: &[u8]) -> Result<Vec<u8>, Error> {
+        check_size("one unit of frames", content.len())?;
+        let mut bytes = Vec::new();
+        self.shrink.compress(content, &mut bytes);
+        if bytes.len() + content.len() / WORTH > content.len() {
+            bytes.clear();
+            self.store.compress(content, &mut bytes);
+        }
+        let mut back = vec![0; content.len()];
+        if self.check.decompress(&bytes, &mut back).is_err() || back != content {
+            return Err(broken(format!("the block of {unit:?}")));
+        }
+        Ok(bytes)
+    }
+
+    fn attributes(&mut self, unit: Unit, meshes: &[Payload]) -> Result<Attributes, Error> {
+        let all: Vec<&[u8]> = meshes.iter().map(|mesh| &mesh.attributes[..]).collect();
+        let content = all.concat();
+        let counted = |mesh: &Payload| Counted {
+            bytes: mesh.attributes.len(),
+            ..Counted::default()
+        };
+        Ok(Attributes {
+            bytes: self.block(unit, &content)?,
+            raw: content.len(),
+            parts: meshes.iter().map(counted).collect(),
+        })
+    }
 }
 
 /// Blocks that shrink by less than one part in this many are stored as they are, which decodes faster.
@@ -239,17 +283,7 @@ fn pack(
     for mesh in meshes {
         content.extend_from_slice(&mesh.bytes);
     }
-    check_size("one unit of frames", content.len())?;
-    let mut bytes = Vec::new();
-    packer.shrink.compress(&content, &mut bytes);
-    if bytes.len() + content.len() / WORTH > content.len() {
-        bytes.clear();
-        packer.store.compress(&content, &mut bytes);
-    }
-    let mut back = vec![0; content.len()];
-    if packer.check.decompress(&bytes, &mut back).is_err() || back != content {
-        return Err(broken(format!("the block of {unit:?}")));
-    }
+    let bytes = packer.block(unit, &content)?;
     let bounds = (frames.iter())
         .map(|&frame| {
             let own = |mesh: u32| {
@@ -277,6 +311,7 @@ fn pack(
         nodes,
         bytes,
         bounds,
+        attributes: None,
         parts: meshes
             .iter()
             .map(|mesh| Counted {

@@ -1,6 +1,7 @@
 //! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
 //! everything (A20, B09–B14).
 
+use crate::attributes;
 use crate::cull::{self, Cull};
 use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
@@ -37,6 +38,8 @@ const BETWEEN: u16 = 6;
 const ENDS: u16 = 12;
 const DETAIL: u16 = 13;
 const DRAWN: u16 = 14;
+const ATTRIBUTES: u16 = 15;
+const NUMBERS: u16 = 16;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -293,8 +296,10 @@ pub fn write(
         true => pool.install(|| cull::all(job))?,
         false => Vec::new(),
     };
+    let kept = attributes::all(job, &coders)?;
     let mut said: Vec<_> = (details.iter()).flat_map(|d| d.remarks.clone()).collect();
     said.extend(culls.iter().flat_map(|c| c.remarks.clone()));
+    said.extend(kept.iter().flat_map(|k| k.remarks.clone()));
     if job.options.strict && !said.is_empty() {
         return Err(Error::Strict { remarks: said });
     }
@@ -316,12 +321,22 @@ pub fn write(
             &mut output,
         )?;
     }
+    let mut riding = Batches::new(NUMBERS, meshes);
+    for kept in kept.iter().filter(|kept| !kept.bytes.is_empty()) {
+        riding.add(
+            kept.mesh,
+            |out| meshreel_codec::detail::put_entry(kept.nodes[0], &kept.bytes, out),
+            &mut compressor,
+            &mut output,
+        )?;
+    }
     for batches in [
         &mut connectivity,
         &mut values,
         &mut maps,
         &mut levels,
         &mut drawn,
+        &mut riding,
     ] {
         batches.flush(&mut compressor, &mut output)?;
     }
@@ -364,6 +379,10 @@ pub fn write(
                 output.chunk(kind, unit.raw as u32, &unit.bytes)?;
                 let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
                 count(unit.raw, unit.bytes.len() + cost, unit.parts);
+                if let Some(units::Attributes { bytes, raw, parts }) = unit.attributes {
+                    output.chunk(ATTRIBUTES, raw as u32, &bytes)?;
+                    count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
+                }
                 for (frame, bounds) in unit.bounds {
                     boxes[frame as usize] = bounds;
                 }
@@ -494,6 +513,8 @@ pub fn write(
         report
             .remarks
             .extend(detail.iter().flat_map(|d| d.remarks.clone()));
+        let own = || kept.iter().filter(|k| k.mesh == m);
+        report.remarks.extend(own().flat_map(|k| k.remarks.clone()));
         report.meshes.push(MeshReport {
             path: plan.path.clone(),
             method: format!("{:?}", coders.get(m).map_or(plan.method, MeshCoder::method))
@@ -518,6 +539,8 @@ pub fn write(
             detail_bytes: levels.stored[m].round() as u64,
             hidden: cull.filter(|c| !c.bytes.is_empty()).map(|c| c.hidden),
             hidden_bytes: drawn.stored[m].round() as u64,
+            attributes: own().flat_map(|k| k.attributes.clone()).collect(),
+            attribute_bytes: riding.stored[m].round() as u64,
             source_points: plan.prepared.points,
             frames: job.times.len(),
             tolerance,
@@ -526,6 +549,7 @@ pub fn write(
                 + ends.stored[m]
                 + levels.stored[m]
                 + drawn.stored[m]
+                + riding.stored[m]
                 + totals[m].bytes)
                 .round() as u64,
             moves: plan.source.moves,
@@ -547,6 +571,7 @@ struct Total {
 }
 
 /// What is counted of one mesh in one frame.
+#[derive(Default)]
 pub struct Counted {
     pub bytes: usize,
     pub position_bytes: usize,
@@ -642,6 +667,7 @@ fn describe(
                 moves: plan.source.moves,
                 ends: ends.locations[m],
                 remeshed: plan.source.remeshed.map(|r| r.blended),
+                apart: coder.is_some_and(MeshCoder::is_apart),
                 streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
                 materials: prepared
                     .materials

@@ -13,7 +13,7 @@ use crate::unit::{self, Frames, Source, Worker};
 use crate::{Error, matrix};
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE};
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, ChunkEntry};
 use std::sync::Arc;
 
 /// Decodes frames of one [`Reel`], in any order.
@@ -51,7 +51,7 @@ impl FrameDecoder {
         let statics = reel.statics()?;
         let description = reel.description();
         let units = 0..reel.unit_count();
-        let compressed = units.clone().map(|u| reel.unit_chunk(u).size).max();
+        let compressed = units.clone().map(|u| reel.unit_size(u)).max();
         let scratch = units.map(|u| reel.scratch_words(u)).max();
         let slot = || Slot {
             frame: None,
@@ -61,7 +61,7 @@ impl FrameDecoder {
             reel: reel.clone(),
             statics,
             slots: (0..reel.order().slots()).map(|_| slot()).collect(),
-            compressed: Vec::with_capacity(compressed.unwrap_or(0) as usize),
+            compressed: Vec::with_capacity(compressed.unwrap_or(0)),
             scratch: vec![0; scratch.unwrap_or(0)],
             worker: Worker::default(),
             // A jump to the end of a group waits for all of it.
@@ -239,13 +239,16 @@ impl FrameDecoder {
     }
 
     fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
-        let chunk = *self.reel.unit_chunk(unit);
         self.reel.read_unit(unit, &mut self.compressed)?;
         // A unit that is read again counts nothing.
-        let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;
-        let packing = match std::mem::replace(&mut self.counted[unit], true) {
-            false => size / f64::from(chunk.raw_size.max(1)),
-            true => 0.0,
+        let counted = std::mem::replace(&mut self.counted[unit], true);
+        let packing = |chunk: &ChunkEntry| {
+            let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;
+            if counted {
+                0.0
+            } else {
+                size / f64::from(chunk.raw_size.max(1))
+            }
         };
         let count = out.len();
         let mut buffers: [&mut [u64]; Frames::MOST] = Default::default();
@@ -268,7 +271,7 @@ impl FrameDecoder {
             &mut self.scratch,
             &decoded,
             &mut buffers[..count],
-            &mut |mesh, bytes| self.mesh_bytes[mesh] += bytes as f64 * packing,
+            &mut |mesh, chunk, bytes| self.mesh_bytes[mesh] += bytes as f64 * packing(chunk),
         )
     }
 }

@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// Reads in flight, of all streams and of one.
 const MOST_READS: u32 = 16;
 const STREAM_READS: u32 = 2;
+/// The same of one whose units are read one by one, to leave attributes out that lie between them.
+const SHORT_READS: u32 = 8;
 /// Bytes between two units that are read along.
 const GAP: u64 = 64 << 10;
 /// Blocks that are moved in a tick, in words: 2 MiB take about 0.2 ms.
@@ -299,7 +301,7 @@ impl Flow {
         };
         let whole = filled == read.bytes;
         let first = stream.file.order[read.first as usize] as usize;
-        let some = filled >= u64::from(stream.file.reel.unit_chunk(first).size);
+        let some = filled >= stream.file.reel.unit_size(first) as u64;
         if matches!(ended, Ended::Well) && some {
             stream.reads[slot].node = None;
             // What came in spite of that is as good as any other.
@@ -593,12 +595,21 @@ impl Flow {
         if !self.reads_on {
             return;
         }
-        for _ in 0..STREAM_READS {
+        for round in 0..SHORT_READS {
             let (now, soon) = (self.now, self.now + horizon);
             self.order_turns(|s| {
                 let missing = s.missing.filter(|m| m.due <= soon || s.resident)?;
-                (s.reads_in_flight < STREAM_READS && s.retry_at <= now).then_some(missing.due)
+                let most = if s.skips_attributes() {
+                    SHORT_READS
+                } else {
+                    STREAM_READS
+                };
+                let may = round < most && s.reads_in_flight < most;
+                (may && s.retry_at <= now).then_some(missing.due)
             });
+            if self.turns.is_empty() {
+                return;
+            }
             for i in 0..self.turns.len() {
                 if self.reads_in_flight >= MOST_READS || self.free_nodes.is_empty() {
                     return;
@@ -615,8 +626,12 @@ impl Flow {
                         most.min(share)
                     };
                     let range = range_of(stream, missing, size, now);
-                    // Where there is no room for that, the first of it is enough to go on.
-                    if !self.issue(number, range, missing) && range.0 < range.1 {
+                    if self.issue(number, range, missing) {
+                        if let Some(stream) = self.streams[number as usize].as_mut() {
+                            stream.missing = rest_of(stream, missing, range.1);
+                        }
+                    } else if range.0 < range.1 {
+                        // Where there is no room for that, the first of it is enough to go on.
                         self.issue(number, (missing.low, missing.low), missing);
                     }
                 }
@@ -758,8 +773,7 @@ fn unit_start(stream: &Stream, place: u32) -> u64 {
 
 fn unit_end(stream: &Stream, place: u32) -> u64 {
     let unit = stream.file.order[place as usize];
-    let stored = stream.file.reel.unit_chunk(unit as usize);
-    stored.offset + u64::from(stored.size)
+    stream.file.reel.unit_end(unit as usize)
 }
 
 /// A slot for a read: a free one, else one whose bytes nobody wants.
@@ -778,6 +792,17 @@ fn free_slot(stream: &mut Stream, heap: &mut Heap) -> Option<usize> {
     Some(slot)
 }
 
+/// What is missing behind a read that was cut because of attributes.
+fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
+    let wanted = |place: &u32| {
+        let unit = &stream.units[stream.file.order[*place as usize] as usize];
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE
+    };
+    let low = (last + 1..=missing.high).find(wanted);
+    let low = low.filter(|_| stream.skips_attributes())?;
+    Some(Missing { low, ..missing })
+}
+
 /// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to `size` bytes and,
 /// where it is cut, up to a frame that stands alone.
 fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
@@ -792,7 +817,8 @@ fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32
     };
     let bytes =
         |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
-    let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= GAP;
+    let gap = if stream.skips_attributes() { 0 } else { GAP };
+    let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
     // All of it in one read where that is not too much.
     let most = if size == 0 { 0 } else { 2 * size };

@@ -23,6 +23,7 @@ use meshreel_codec::record::{
 use meshreel_codec::skin::{HANDLES, Matrix, packed};
 use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
+use meshreel_codec::{stream, take_sized};
 
 /// 64-bit words per cache line: parts start at such a line.
 const LINE: usize = 8;
@@ -118,6 +119,29 @@ pub(crate) fn cell_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
+/// Bytes that a stream has of so many frames, which are left out: in a unit, or once in the static data.
+pub(crate) fn skip(
+    mesh: &MeshRecord,
+    stream: &StreamRecord,
+    bytes: &[u8],
+    frames: usize,
+) -> Result<usize, Corrupt> {
+    let (parts, levels) = match stream.coding {
+        Coding::Levels => (0, frames),
+        Coding::Predicted => (1, 0),
+        Coding::Cells | Coding::Bones | Coding::Heights => (cell_parts(stream), 0),
+    };
+    let (vertices, word) = (mesh.vertices as usize, usize::from(stream.word));
+    let mut used = 0;
+    for _ in 0..parts {
+        used += take_sized(&bytes[used..])?.1;
+    }
+    for _ in 0..levels {
+        used += stream::skip(&bytes[used..], stream.semantic.components(), vertices, word)?;
+    }
+    Ok(used)
+}
+
 /// 64-bit words that decoding a unit of a stream of cells needs.
 fn cell_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     let words = |cells: usize, word: u8| scratch_len(cells) * usize::from(word) / 2;
@@ -175,8 +199,8 @@ impl Shelf {
 }
 
 impl Layout {
-    /// The description's counts must have been held against limits.
-    pub fn new(description: &Description) -> Result<Layout, Corrupt> {
+    /// The description's counts must have been held against limits. Animated attributes have no place without `attributes`.
+    pub fn new(description: &Description, attributes: bool) -> Result<Layout, Corrupt> {
         let coded = nodes::of(description)?;
         let mut shelf = Shelf::default();
         let number = |next: &mut u32, there: bool| {
@@ -199,10 +223,14 @@ impl Layout {
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes = (description.meshes.iter())
-            .map(|mesh| MeshLayout::new(mesh, &mut shelf))
+            .map(|mesh| MeshLayout::new(mesh, attributes, &mut shelf))
             .collect();
         let streams = (description.meshes.iter())
-            .flat_map(|mesh| mesh.streams.iter().map(move |stream| (mesh, stream)));
+            .flat_map(|mesh| {
+                (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream))
+            })
+            .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
+            .map(|(mesh, _, stream)| (mesh, stream));
         let cells = streams.filter(|(_, stream)| stream.coding.has_cells());
         let scratch = cells.map(|(mesh, stream)| cell_scratch(mesh, stream));
         Ok(Layout {
@@ -221,10 +249,12 @@ impl Layout {
 }
 
 impl MeshLayout {
-    fn new(mesh: &MeshRecord, shelf: &mut Shelf) -> MeshLayout {
-        let of_frame = |s: &StreamRecord| match mesh.method {
+    fn new(mesh: &MeshRecord, attributes: bool, shelf: &mut Shelf) -> MeshLayout {
+        let of_frame = |s: usize| match mesh.method {
             Method::Static => false,
-            Method::Soft | Method::Rigid | Method::Skinned => s.animated,
+            Method::Soft | Method::Rigid | Method::Skinned => {
+                mesh.streams[s].animated && (attributes || !mesh.is_attribute(s))
+            }
             Method::Fluid => true,
         };
         let bones = mesh.streams.first().filter(|s| s.coding == Coding::Bones);
@@ -243,12 +273,12 @@ impl MeshLayout {
                     },
                 ),
             }),
-            streams: (mesh.streams.iter())
-                .map(|s| of_frame(s).then(|| shelf.stream(mesh, s)))
+            streams: (mesh.streams.iter().enumerate())
+                .map(|(at, s)| of_frame(at).then(|| shelf.stream(mesh, s)))
                 .collect(),
-            states: (mesh.streams.iter())
-                .map(|s| {
-                    let kept = s.coding == Coding::Predicted;
+            states: (mesh.streams.iter().enumerate())
+                .map(|(at, s)| {
+                    let kept = s.coding == Coding::Predicted && of_frame(at);
                     kept.then(|| shelf.place(2, s.states as usize))
                 })
                 .collect(),

@@ -50,6 +50,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod bones;
 mod cells;
 pub mod clip;
@@ -99,6 +100,7 @@ mod view;
 mod words;
 mod work;
 
+pub use attributes::{NodeAttributes, PartAttribute};
 pub use bones::{BoneMatrix, BonesView};
 pub use clock::{Clock, Command, Moved, Pace, Repeat};
 pub use decode::FrameDecoder;

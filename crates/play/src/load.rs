@@ -54,7 +54,7 @@ impl Loaded {
             place[unit as usize] = i as u32;
         }
         let scratch = (0..units).map(|u| reel.scratch_words(u)).max();
-        let largest = (0..units).map(|u| reel.unit_chunk(u).size as usize).max();
+        let largest = (0..units).map(|u| reel.unit_size(u)).max();
         let frames = |u| reel.unit_needs(u).len() + reel.unit_frames(u).len();
         let most = (0..units).map(frames).max().unwrap_or(0) as u64;
         // What is shown, what is to be shown, and all that one unit needs; the read that it comes in, and the next.

@@ -30,6 +30,8 @@ pub struct Range {
 #[derive(Clone, Copy)]
 pub struct MeshView<'a> {
     record: &'a MeshRecord,
+    /// It has those of its attributes that are animated.
+    attributes: bool,
     vertices: u32,
     source_points: u32,
     indices: &'a [u32],
@@ -59,6 +61,7 @@ impl<'a> MeshView<'a> {
         let frame = frame.map(|frame| frame.of(statics, mesh));
         let mut view = MeshView {
             record,
+            attributes: reel.has_attributes(),
             vertices: record.vertices,
             source_points: record.source_points,
             indices: &fixed.indices,
@@ -146,12 +149,11 @@ impl<'a> MeshView<'a> {
             |l| self.details[l].lod(),
         )
     }
-    /// Number of a stream in the record.
+    /// Number of a stream in the record; none of one that is left out ([`crate::Limits::attributes`]).
     pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
         let streams = &self.record.streams;
-        streams
-            .iter()
-            .position(|s| s.semantic == semantic && s.set == set)
+        let found = (streams.iter()).position(|s| s.semantic == semantic && s.set == set);
+        found.filter(|&s| self.attributes || !self.record.is_attribute(s))
     }
     /// Whether [`MeshView::normals_into`] has something to give.
     pub fn has_normals(&self) -> bool {
@@ -163,7 +165,7 @@ impl<'a> MeshView<'a> {
     }
 
     /// Levels of stream `stream` of the record as they are kept, component-major, for a GPU to dequantize; what they
-    /// mean is in `record().streams[stream]`. None of a stream of cells. Panics where there is no such stream.
+    /// mean is in `record().streams[stream]`. None of a stream of cells, or of one that is left out. Panics where there is no such stream.
     pub fn levels(&self, stream: usize) -> Levels<'a> {
         let of_frame = self
             .frame

@@ -53,6 +53,10 @@ pub mod kind {
     pub const DETAIL: u16 = 13;
     /// Which triangles of meshes are drawn when.
     pub const DRAWN: u16 = 14;
+    /// Animated attributes of the unit before.
+    pub const ATTRIBUTES: u16 = 15;
+    /// Numbers that ride along with parts.
+    pub const NUMBERS: u16 = 16;
 }
 
 /// How a frame is decoded.
@@ -75,6 +79,9 @@ pub struct Limits {
     pub max_objects: u64,
     /// Bytes that one decoder and the static data may take together.
     pub max_memory: u64,
+    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology (F16). Without, such meshes are as if they had none: these are
+    /// neither decoded nor held and, in a file that has them apart (`--attributes-apart`), not even read.
+    pub attributes: bool,
 }
 
 impl Default for Limits {
@@ -84,6 +91,7 @@ impl Default for Limits {
             max_vertices: 1 << 28,
             max_objects: 1 << 24,
             max_memory: 4 << 30,
+            attributes: true,
         }
     }
 }
@@ -103,6 +111,10 @@ struct Shared {
     /// Per mesh its own frames, where it does not move in all.
     own: Vec<Option<Own>>,
     memory: u64,
+    /// [`Limits::attributes`].
+    attributes: bool,
+    /// Units have attributes behind them.
+    apart: bool,
     layout: Layout,
     statics: Mutex<Option<Arc<Statics>>>,
 }
@@ -123,6 +135,10 @@ impl Reel {
     pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
         let (units, order) = find_units(&reader, description.restart)?;
+        let apart = description.meshes.iter().any(|m| m.apart);
+        if limits.attributes {
+            check_attributes(&reader, &units, apart)?;
+        }
         for mesh in &description.meshes {
             check_mesh(
                 reader.path(),
@@ -151,7 +167,7 @@ impl Reel {
             0
         };
         let memory = check_limits(&description, &reader, order.slots() + still, limits)?;
-        let layout = Layout::new(&description)
+        let layout = Layout::new(&description, limits.attributes)
             .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
         Ok(Reel {
             shared: Arc::new(Shared {
@@ -162,6 +178,8 @@ impl Reel {
                 order,
                 own,
                 memory,
+                attributes: limits.attributes,
+                apart,
                 statics: Mutex::new(None),
             }),
         })
@@ -220,7 +238,19 @@ impl Reel {
     }
     /// Compressed bytes of all frames.
     pub fn frame_bytes(&self) -> u64 {
-        self.chunk_bytes(kind::INDEX) + self.chunk_bytes(kind::BETWEEN)
+        let kinds = [kind::INDEX, kind::BETWEEN, kind::ATTRIBUTES];
+        kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
+    }
+    /// Whether animated attributes are decoded ([`Limits::attributes`]).
+    pub fn has_attributes(&self) -> bool {
+        self.shared.attributes
+    }
+    /// Whether they lie in chunks of their own, and whether these are read.
+    pub(crate) fn attributes_apart(&self) -> (bool, bool) {
+        (
+            self.shared.apart,
+            self.shared.apart && self.shared.attributes,
+        )
     }
     /// Compressed bytes of all chunks of a kind (see [`kind`]).
     pub fn chunk_bytes(&self, kind: u16) -> u64 {
@@ -457,6 +487,18 @@ fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error>
         .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
+/// Where some mesh has its attributes apart, every unit has a chunk of them behind it, and there are no others.
+fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
+    let is = |chunk: &ChunkEntry| chunk.kind == kind::ATTRIBUTES;
+    let count = reader.chunks().iter().filter(|c| is(c)).count();
+    let behind = |unit: &u32| reader.chunks().get(*unit as usize + 1).is_some_and(is);
+    if count == if apart { units.len() } else { 0 } && (!apart || units.iter().all(behind)) {
+        return Ok(());
+    }
+    let what = "attributes are not behind their units (without attributes it can be played)";
+    Err(Error::malformed(reader.path(), what, "the chunk table"))
+}
+
 /// What a mesh says, against the chunk table and itself.
 fn check_mesh(
     path: &Path,
@@ -470,6 +512,9 @@ fn check_mesh(
     }
     if mesh.streams.first().map(|s| s.semantic) != Some(Semantic::Position) {
         return wrong("positions are not its first stream");
+    }
+    if mesh.apart && !layered {
+        return wrong("attributes apart in a file without layers");
     }
     let mut seen = [[false; 256]; 5];
     for stream in &mesh.streams {
@@ -620,7 +665,10 @@ fn check_limits(
         if fluid && mesh.codec != CODEC_CLASSIC {
             add(1, Work::bytes(vertices, u64::from(mesh.indices)));
         }
-        for stream in &mesh.streams {
+        for (s, stream) in mesh.streams.iter().enumerate() {
+            if mesh.is_attribute(s) && !limits.attributes {
+                continue;
+            }
             let copies = match mesh.method {
                 Method::Static => 1,
                 // The base and one in each slot.
@@ -672,7 +720,9 @@ fn check_limits(
     }
     add(description.nodes.len() as u64, 96 + slots);
     // One unit, and while static data loads one chunk, compressed and not.
-    let largest = |size: fn(&ChunkEntry) -> u32| reader.chunks().iter().map(size).max();
+    let chunks =
+        || (reader.chunks().iter()).filter(|c| limits.attributes || c.kind != kind::ATTRIBUTES);
+    let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
     add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
     add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));
     if memory > limits.max_memory {

@@ -64,7 +64,7 @@ pub struct Options {
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is given up too (C06). Default 5.
     pub unload_after: f32,
-    /// What a file may ask for.
+    /// What a file may ask for, and whether animated attributes are left out.
     pub limits: Limits,
 }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::cells::{Cells, Coded};
 use crate::detail;
 use crate::drawn;
-use crate::layout::cell_parts;
+use crate::layout::{cell_parts, skip};
 use crate::normals::Predicted;
 use crate::open::{Reel, slice};
 use crate::still;
@@ -107,7 +107,7 @@ impl Statics {
                 let record = &records[m];
                 let at = || format!("static values of mesh {}", record.path);
                 let bytes = slice(reel.path(), content, record.values, at)?;
-                let read = read_values(record, &mut meshes[m], bytes);
+                let read = read_values(record, reel.has_attributes(), &mut meshes[m], bytes);
                 let made_of = &mut meshes[m].made_of;
                 made_of.counts = (record.vertices, record.points, record.has_table);
                 made_of.streams.clone_from(&record.streams);
@@ -160,7 +160,13 @@ fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> 
     Ok(indices)
 }
 
-fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Result<(), Corrupt> {
+/// Without `attributes` there is nothing of those that are animated.
+fn read_values(
+    record: &MeshRecord,
+    attributes: bool,
+    mesh: &mut StaticMesh,
+    bytes: &[u8],
+) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
     let has_cells = record.streams.iter().any(|s| s.coding.has_cells());
@@ -188,6 +194,7 @@ fn read_values(record: &MeshRecord, mesh: &mut StaticMesh, bytes: &[u8]) -> Resu
         let mut parts = Vec::new();
         let mut words = Words::zeroed(1, 0);
         match stream.coding {
+            _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
             Coding::Cells | Coding::Bones | Coding::Heights => {
                 used += cells.read(record, stream, rest, &mut parts)?
             }
@@ -309,7 +316,7 @@ impl CellReader<'_> {
     }
 
     fn domain(&mut self, record: &MeshRecord, of_points: bool) -> &Domain {
-        let (indices, points) = (self.indices, self.points);
+        let (indices, points, shape) = (self.indices, self.points, self.shape);
         self.domains[usize::from(of_points)].get_or_insert_with(|| {
             let triangles: Vec<u32> = match of_points {
                 true => indices.iter().map(|&v| points[v as usize]).collect(),
@@ -320,7 +327,7 @@ impl CellReader<'_> {
             } else {
                 record.vertices
             };
-            let hierarchy = hierarchy::build(count, &triangles);
+            let hierarchy = hierarchy::of(shape.as_ref(), count, &triangles);
             let mut place = vec![0; hierarchy.order.len()];
             for (new, &old) in (0..).zip(&hierarchy.order) {
                 place[old as usize] = new;

@@ -218,6 +218,11 @@ impl Stream {
         }
     }
 
+    /// Whether attributes lie between its units that are not to be read.
+    pub fn skips_attributes(&self) -> bool {
+        self.file.reel.attributes_apart() == (true, false)
+    }
+
     /// Whether a frame can be shown.
     pub fn is_decoded(&self, frame: u32) -> bool {
         (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
@@ -480,8 +485,8 @@ impl Stream {
         let read = self.reads[slot];
         for place in read.first..=read.last {
             let unit = self.file.order[place as usize] as usize;
-            let stored = self.file.reel.unit_chunk(unit);
-            let end = stored.offset + u64::from(stored.size) - read.offset;
+            let reel = &self.file.reel;
+            let end = reel.unit_end(unit) - read.offset;
             if self.units[unit].read == slot as u8 && (filled == 0 || end > filled) {
                 self.units[unit].read = NO_READ;
             }

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::cells;
 use crate::fluid;
 use crate::frame::{self, part_mut};
-use crate::layout::Place;
+use crate::layout::{self, Place};
 use crate::nodes;
 use crate::normals;
 use crate::open::Reel;
@@ -52,19 +52,31 @@ impl Reel {
         &self.chunks()[self.units()[unit] as usize]
     }
 
-    /// Reads a unit as it lies in the file, and compares its checksum. `out` is replaced; its memory is reused.
+    /// The chunk behind it that has its attributes, where that is read.
+    pub(crate) fn attributes_chunk(&self, unit: usize) -> Option<&ChunkEntry> {
+        let (_, read) = self.attributes_apart();
+        read.then(|| &self.chunks()[self.units()[unit] as usize + 1])
+    }
+
+    /// Bytes of the file that a unit is made of, from the start of its chunk on.
+    pub(crate) fn unit_size(&self, unit: usize) -> usize {
+        let behind = self.attributes_chunk(unit).map_or(0, |c| c.size);
+        self.unit_chunk(unit).size as usize + behind as usize
+    }
+
+    /// Where these end.
+    pub(crate) fn unit_end(&self, unit: usize) -> u64 {
+        self.unit_chunk(unit).offset + self.unit_size(unit) as u64
+    }
+
+    /// Reads a unit as it lies in the file, and compares its checksums. `out` is replaced; its memory is reused.
     pub(crate) fn read_unit(&self, unit: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let chunk = self.unit_chunk(unit);
         out.clear();
-        out.resize(chunk.size as usize, 0);
+        out.resize(self.unit_size(unit), 0);
         let read = self.reader().source().read_at(chunk.offset, out);
         read.map_err(|e| Error::io(self.path(), "could not be read", e))?;
-        self.check_unit(unit, out)
-    }
-
-    /// Compares the checksum of a unit's bytes.
-    pub(crate) fn check_unit(&self, unit: usize, bytes: &[u8]) -> Result<(), Error> {
-        if meshreel_format::checksum(bytes) == self.unit_chunk(unit).checksum {
+        if self.is_intact(unit, out) {
             return Ok(());
         }
         let frame = self.unit_frames(unit).first().copied().unwrap_or(0);
@@ -76,6 +88,16 @@ impl Reel {
         ))
     }
 
+    /// Compares the checksums of a unit's bytes.
+    pub(crate) fn is_intact(&self, unit: usize, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        let mut next = |chunk: &ChunkEntry| {
+            let own = take(&mut rest, chunk.size as usize);
+            own.is_ok_and(|own| meshreel_format::checksum(own) == chunk.checksum)
+        };
+        next(self.unit_chunk(unit)) && self.attributes_chunk(unit).is_none_or(next)
+    }
+
     /// 64-bit words of one decoded frame.
     pub(crate) fn frame_words(&self) -> usize {
         self.layout().words
@@ -83,7 +105,14 @@ impl Reel {
 
     /// 64-bit words that decoding a unit needs for a while.
     pub(crate) fn scratch_words(&self, unit: usize) -> usize {
-        (self.unit_chunk(unit).raw_size as usize).div_ceil(8) + self.layout().scratch
+        self.raw_words(unit) + self.layout().scratch
+    }
+
+    /// 64-bit words of the largest of its chunks, decompressed.
+    fn raw_words(&self, unit: usize) -> usize {
+        let behind = self.attributes_chunk(unit).map_or(0, |c| c.raw_size);
+        let raw = self.unit_chunk(unit).raw_size.max(behind);
+        (raw as usize).div_ceil(8)
     }
 }
 
@@ -98,10 +127,21 @@ pub(crate) struct Worker {
 /// Decoded frames by number; none where it is not there.
 pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
 
-/// Called with each mesh and the bytes that it has in the decompressed unit.
-pub(crate) type Meter<'a> = dyn FnMut(usize, usize) + 'a;
+/// Called with each mesh, the chunk that it has bytes in, and how many of that, decompressed.
+pub(crate) type Meter<'a> = dyn FnMut(usize, &ChunkEntry, usize) + 'a;
 
-/// A unit as it lies in the file; the caller has compared its checksum.
+/// Which streams there are bytes of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    /// All but attributes that are apart.
+    First,
+    /// Those.
+    Second,
+    /// All.
+    Both,
+}
+
+/// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared its checksums.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub unit: usize,
@@ -165,10 +205,16 @@ pub(crate) fn decode(
             "a unit is decoded into other buffers than it needs",
         ));
     }
-    let raw_words = (reel.unit_chunk(source.unit).raw_size as usize).div_ceil(8);
-    let (raw, scratch) = scratch.split_at_mut(raw_words);
-    let raw = job.decompress(source.compressed, worker, raw)?;
-    job.read(raw, worker, scratch, out, meter)
+    let (raw, scratch) = scratch.split_at_mut(reel.raw_words(source.unit));
+    let mut rest = source.compressed;
+    let mut next = |tier: Tier, chunk: &ChunkEntry| {
+        let own = take(&mut rest, chunk.size as usize).map_err(|c| job.corrupt(0, c, ""))?;
+        let raw = job.decompress(own, chunk.raw_size as usize, worker, raw)?;
+        let meter = &mut |mesh, bytes| meter(mesh, chunk, bytes);
+        job.read(tier, raw, worker, scratch, out, meter)
+    };
+    next(Tier::First, reel.unit_chunk(source.unit))?;
+    (reel.attributes_chunk(source.unit)).map_or(Ok(()), |chunk| next(Tier::Second, chunk))
 }
 
 /// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of a frame.
@@ -192,7 +238,7 @@ pub(crate) fn decode_end(
         unit,
         ..job.whole()
     };
-    job.read_streams(mesh, &part, &mut bytes, scratch, out)?;
+    job.read_streams((mesh, Tier::Both), &part, &mut bytes, scratch, out)?;
     match bytes {
         [] => Ok(()),
         _ => Err(job.corrupt(0, Corrupt("bytes left over"), "the end of a motion")),
@@ -212,10 +258,10 @@ impl<'a, 'd> Job<'a, 'd> {
     fn decompress<'s>(
         &self,
         compressed: &[u8],
+        size: usize,
         worker: &mut Worker,
         raw: &'s mut [u64],
     ) -> Result<&'s [u8], Error> {
-        let size = self.reel.unit_chunk(self.unit).raw_size as usize;
         let raw: &mut [u8] = &mut bytemuck::cast_slice_mut(raw)[..size];
         match Decompressor::raw_size(compressed) {
             Ok(said) if said == size => {}
@@ -242,17 +288,19 @@ impl<'a, 'd> Job<'a, 'd> {
 
     fn read(
         &self,
+        tier: Tier,
         mut bytes: &[u8],
         worker: &mut Worker,
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
-        meter: &mut Meter<'_>,
+        meter: &mut dyn FnMut(usize, usize),
     ) -> Result<(), Error> {
-        for at in 0..out.len() {
+        let layout = self.reel.layout();
+        let second = tier == Tier::Second;
+        for at in 0..if second { 0 } else { out.len() } {
             self.read_nodes(at, &mut bytes, out)?;
         }
-        let layout = self.reel.layout();
-        if let Some(coded) = &layout.nodes {
+        if let Some(coded) = layout.nodes.as_ref().filter(|_| !second) {
             let unit = (self.reel.order(), self.unit);
             let places = [layout.transforms, layout.states];
             let used = nodes::read(coded, places, unit, bytes, self.decoded, out);
@@ -263,8 +311,11 @@ impl<'a, 'd> Job<'a, 'd> {
             let before = bytes.len();
             match mesh.method {
                 Method::Static => {}
+                Method::Fluid if second => {}
                 Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
-                    None => self.read_streams(m, &self.whole(), &mut bytes, scratch, out)?,
+                    None => {
+                        self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out)?
+                    }
                     Some(own) => {
                         let Some(unit) = own.unit(self.reel.order(), self.unit) else {
                             continue;
@@ -276,7 +327,7 @@ impl<'a, 'd> Job<'a, 'd> {
                             frames: own.order.frames(unit),
                             decoded: &decoded,
                         };
-                        self.read_streams(m, &part, &mut bytes, scratch, out)?;
+                        self.read_streams((m, tier), &part, &mut bytes, scratch, out)?;
                     }
                 },
                 Method::Fluid if mesh.codec != CODEC_CLASSIC => {
@@ -341,17 +392,21 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(())
     }
 
-    /// All frames of all streams of a mesh.
+    /// All frames of those streams of a mesh that are in a tier.
     fn read_streams(
         &self,
-        mesh: usize,
+        (mesh, tier): (usize, Tier),
         part: &Part<'_, '_>,
         bytes: &mut &[u8],
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Error> {
-        for stream in 0..self.reel.description().meshes[mesh].streams.len() {
-            self.read_stream((mesh, stream), part, bytes, scratch, out)?;
+        let record = &self.reel.description().meshes[mesh];
+        for stream in 0..record.streams.len() {
+            let second = record.apart && record.is_attribute(stream);
+            if tier == Tier::Both || second == (tier == Tier::Second) {
+                self.read_stream((mesh, stream), part, bytes, scratch, out)?;
+            }
         }
         Ok(())
     }
@@ -365,11 +420,16 @@ impl<'a, 'd> Job<'a, 'd> {
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Error> {
-        let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
-            return Ok(());
-        };
         let record = &self.reel.description().meshes[mesh];
         let name = |c: Corrupt, at| self.corrupt(at, c, &stream_name(record, stream));
+        let Some(place) = self.reel.layout().meshes[mesh].streams[stream] else {
+            if record.is_attribute(stream) {
+                let used = layout::skip(record, &record.streams[stream], bytes, out.len());
+                used.and_then(|used| take(bytes, used))
+                    .map_err(|c| name(c, 0))?;
+            }
+            return Ok(());
+        };
         if let Some(predicted) = &self.statics.meshes[mesh].normals[stream] {
             let unit = normals::Unit {
                 order: part.order,

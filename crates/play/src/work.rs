@@ -8,7 +8,6 @@ use crate::jobs::{Job, Pool};
 use crate::load::Loaded;
 use crate::trace::span;
 use crate::unit::{self, Frames};
-use meshreel_format::checksum;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -252,13 +251,12 @@ impl Work {
         };
         let unit = task.unit as usize;
         span!("decode", unit, file = %file.reel.path().display());
-        let stored = file.reel.unit_chunk(unit);
-        let size = stored.size as usize;
+        let size = file.reel.unit_size(unit);
         let Some(compressed) = self.memory.read(block) else {
             return Ended::Spoiled;
         };
         let compressed = &bytemuck::cast_slice::<u64, u8>(&compressed)[at..at + size];
-        if checksum(compressed) != stored.checksum {
+        if !file.reel.is_intact(unit, compressed) {
             let what = "the checksum of its bytes does not match";
             return Ended::Damaged(file.damaged(unit, what));
         }
@@ -306,7 +304,7 @@ impl Work {
             scratch,
             &decoded,
             &mut out[..count],
-            &mut |_, _| (),
+            &mut |_, _, _| (),
         );
         match result {
             Ok(()) => Ended::Well,

@@ -353,6 +353,68 @@ fn a_database_allocates_nothing_once_it_is_open() {
 }
 
 #[test]
+fn f16_playing_with_or_without_attributes_allocates_nothing() {
+    let _alone = ALONE.lock();
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    let bytes: Arc<[u8]> = std::fs::read(golden.join("flag_apart.reel"))
+        .unwrap()
+        .into();
+    let mut peaks = [0; 2];
+    for (peak, attributes) in peaks.iter_mut().zip([true, false]) {
+        let limits = meshreel::Limits {
+            attributes,
+            ..Default::default()
+        };
+        let reel = meshreel::Reel::from_source(Arc::new(bytes.clone()), &limits).unwrap();
+        let frames = reel.frame_count();
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        let vertices = decoder.mesh(0).vertex_count();
+        let (mut positions, mut normals) = (vec![0.0; 3 * vertices], vec![0.0; 3 * vertices]);
+        let mut player = Player::new(Options {
+            heap: 16 << 20,
+            resident: 0,
+            read_size: 1,
+            threads: 0,
+            read_threads: 0,
+            limits,
+            ..Options::default()
+        });
+        let file = player.open_bytes(Arc::new(bytes.clone()));
+        let instance = player.instance(file).unwrap();
+        player.command(instance, Command::Repeat(Repeat::Loop));
+        player.command(instance, Command::Play);
+        let mut before = 0;
+        for tick in 0..400 {
+            if tick == 100 {
+                before = ALLOCATIONS.get();
+            }
+            decoder.decode(tick * 7 % frames).unwrap();
+            decoder.mesh(0).positions_into(&mut positions).unwrap();
+            if tick % 40 == 39 {
+                player.command(instance, Command::GoToFrame(tick * 3 % frames));
+                player.command(instance, Command::Play);
+            }
+            player.tick(1.0 / 60.0);
+            if let Some(shown) = player.frame(instance) {
+                let still = shown.first();
+                let mesh = still.mesh(0);
+                mesh.positions_into(&mut positions).unwrap();
+                assert_eq!(mesh.has_normals(), attributes);
+                if attributes {
+                    mesh.normals_into(&mut normals).unwrap();
+                }
+            }
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0);
+        let mut statistics = meshreel::Statistics::default();
+        player.statistics(&mut statistics);
+        *peak = statistics.heap.peak_bytes;
+        assert!(statistics.streams[0].counters.frames_decoded >= frames as u64);
+    }
+    assert!(3 * peaks[1] < 2 * peaks[0], "{peaks:?}");
+}
+
+#[test]
 fn playing_allocates_nothing_on_any_thread() {
     use meshreel_codec::block::Format;
     let _alone = ALONE.lock();

@@ -276,6 +276,8 @@ mod tests {
             other_attributes: vec![],
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }

@@ -182,6 +182,10 @@ pub struct Mesh {
     pub is_subd: bool,
     /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell what belongs together.
     pub integers: Vec<Attribute<i64>>,
+    /// Other numbers that somebody attached: temperature, viscosity, age (E11).
+    pub numbers: Vec<Numbers>,
+    /// Attributes that are a text each: names of parts, of materials (F01). Not kept in a file; they tell what belongs together.
+    pub names: Vec<Attribute<Arc<str>>>,
     /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
     pub skin: Option<Arc<Skin>>,
 }
@@ -218,6 +222,15 @@ pub struct Attribute<T> {
     pub values: Channel<T>,
     /// One index per element of the scope, into `values`.
     pub indices: Option<Channel<u32>>,
+}
+
+/// An attribute of one to four numbers per element.
+#[derive(Clone)]
+pub struct Numbers {
+    /// How many of the four are used, at least one; the others are 0.
+    pub components: usize,
+    /// Name, scope and values.
+    pub attribute: Attribute<[f32; 4]>,
 }
 
 /// A named set of faces.

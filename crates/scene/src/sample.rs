@@ -6,9 +6,12 @@
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Mesh, Placed, SAME_TIME, Scene, Scope, TimeSampling, Transform,
+    Attribute, Channel, Error, Identity, Mesh, Numbers, Placed, SAME_TIME, Scene, Scope, Source,
+    TimeSampling, Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Which attributes are compiled. Positions always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct Channels {
     pub normals: bool,
     pub uvs: bool,
     pub colours: bool,
+    /// [`numbers`], as far as they are equal all over a part.
+    pub attributes: bool,
 }
 
 impl Default for Channels {
@@ -25,6 +30,7 @@ impl Default for Channels {
             normals: true,
             uvs: true,
             colours: true,
+            attributes: true,
         }
     }
 }
@@ -110,6 +116,11 @@ pub fn frame_times(
         if options.channels.colours {
             for attribute in &mesh.colours {
                 collect_attribute(attribute, mesh, &mut times)?;
+            }
+        }
+        if options.channels.attributes {
+            for numbers in numbers(mesh) {
+                collect_attribute(&numbers.attribute, mesh, &mut times)?;
             }
         }
     }
@@ -527,6 +538,102 @@ pub fn attribute_at<T: Mix>(
     }
 }
 
+/// Attributes of one to four numbers, the first of each name; whole ones, too, which are NaN where f32 has no such number.
+pub fn numbers(mesh: &Mesh) -> Vec<Numbers> {
+    struct Whole(Channel<i64>);
+    impl Source<[f32; 4]> for Whole {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn identity(&self, i: usize) -> Identity {
+            self.0.identity(i)
+        }
+        fn is_constant(&self) -> bool {
+            self.0.is_constant()
+        }
+        fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+            let mut values = Vec::new();
+            self.0.read(i, &mut values)?;
+            let number = |&v: &i64| match v.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS {
+                true => [v as f32, 0.0, 0.0, 0.0],
+                false => [f32::NAN; 4],
+            };
+            out.clear();
+            out.extend(values.iter().map(number));
+            Ok(())
+        }
+    }
+    let whole = |attribute: &Attribute<i64>| Numbers {
+        components: 1,
+        attribute: Attribute {
+            name: attribute.name.clone(),
+            scope: attribute.scope,
+            values: Channel::new(
+                attribute.values.sampling().clone(),
+                Arc::new(Whole(attribute.values.clone())),
+            ),
+            indices: attribute.indices.clone(),
+        },
+    };
+    let all = (mesh.numbers.iter().cloned()).chain(mesh.integers.iter().map(whole));
+    let mut names = HashSet::new();
+    all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone()))
+        .collect()
+}
+
+/// Values of an attribute (not one of the whole mesh) by point, or what is wrong with it; none where faces or corners of one point differ. Points without faces have 0.
+pub fn by_point(
+    scope: Scope,
+    faces: &Faces,
+    points: usize,
+    values: &Values<[f32; 4]>,
+) -> Result<Option<Vec<[f32; 4]>>, &'static str> {
+    let count = element_count(scope, points, faces);
+    let of = |i: usize| match &values.indices {
+        None => values.values.get(i).copied(),
+        Some(list) => values.values.get(*list.get(i)? as usize).copied(),
+    };
+    let there = values
+        .indices
+        .as_ref()
+        .map_or(values.values.len(), Vec::len);
+    if there != count {
+        return Err("has not as many values as there are elements");
+    }
+    const BEYOND: &str = "has indices beyond its values";
+    if matches!(scope, Scope::Varying | Scope::Vertex) {
+        let all = (0..points).map(|i| of(i).ok_or(BEYOND));
+        return all.collect::<Result<_, _>>().map(Some);
+    }
+    let mut out: Vec<Option<[f32; 4]>> = vec![None; points];
+    let mut corner = 0;
+    for (face, &size) in faces.counts.iter().enumerate() {
+        for _ in 0..size.max(0) {
+            let Some(&point) = faces.indices.get(corner) else {
+                break;
+            };
+            let value = of(if scope == Scope::Uniform {
+                face
+            } else {
+                corner
+            })
+            .ok_or(BEYOND)?;
+            corner += 1;
+            let Some(own) = usize::try_from(point).ok().and_then(|p| out.get_mut(p)) else {
+                continue;
+            };
+            match own {
+                Some(other) if other.map(f32::to_bits) != value.map(f32::to_bits) => {
+                    return Ok(None);
+                }
+                _ => *own = Some(value),
+            }
+        }
+    }
+    let all = out.into_iter().map(Option::unwrap_or_default);
+    Ok(Some(all.collect()))
+}
+
 /// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is constant.
 pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
     match scope {
@@ -673,6 +780,8 @@ mod tests {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         });
         scene

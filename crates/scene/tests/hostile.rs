@@ -187,6 +187,8 @@ fn small() -> Vec<u8> {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }];
     let scratch = Scratch::new();

@@ -104,6 +104,8 @@ fn mesh(path: &str, positions: Channel<[f32; 3]>, counts: Vec<i32>, indices: Vec
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }

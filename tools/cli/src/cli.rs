@@ -172,14 +172,15 @@ pub struct Content {
     /// Largest distance between source and decoded texture coordinates [default: 1/4096]
     #[arg(long, value_name = "RATIO", help_heading = "The promise")]
     pub uv_tolerance: Option<Ratio>,
-    /// Largest error of scalar tracks: a percentage of each component's range, or a number [default: 0.01%]
+    /// Largest error of scalar tracks and attributes: a percentage of each component's range, or a number [default: 0.01%]
     #[arg(long, value_name = "T", help_heading = "The promise")]
     pub scalar_tolerance: Option<Tolerance>,
     /// Bits per colour component, 1 to 16 [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16), help_heading = "The promise")]
     pub colour_bits: Option<u8>,
 
-    /// What to keep: all, or a list of positions, normals, uvs, colours [default: all]; tangents come with normals and uvs
+    /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all]; tangents come with normals and uvs, attributes are other numbers that are
+    /// equal all over a part
     #[arg(long, value_name = "LIST", help_heading = "Content")]
     pub channels: Option<Channels>,
     /// Only nodes whose path matches (repeatable; * within a name, ** across names)
@@ -221,6 +222,10 @@ pub struct Content {
     /// everything is drawn
     #[arg(long, help_heading = "Content")]
     pub cull_hidden: bool,
+    /// Keep animated normals, tangents, uvs and colours of meshes of fixed topology in pieces of their own: a player that leaves them out neither reads nor decodes them
+    /// (play --no-attributes); otherwise nothing changes but a little size
+    #[arg(long, help_heading = "Content")]
+    pub attributes_apart: bool,
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
@@ -329,6 +334,9 @@ pub struct PlayArgs {
     /// Threads that decode [default: one less than there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; where a file has them apart (compile --attributes-apart) they are not read either
+    #[arg(long)]
+    pub no_attributes: bool,
     /// Compare every frame that is shown with a plain decode; exit 1 where one differs
     #[arg(long)]
     pub check: bool,
@@ -343,6 +351,9 @@ pub struct BenchArgs {
     /// How long each stage is measured at least
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     pub seconds: f64,
+    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology
+    #[arg(long)]
+    pub no_attributes: bool,
 }
 
 /// `meshreel verify`.
@@ -420,6 +431,7 @@ pub struct Channels {
     pub normals: bool,
     pub uvs: bool,
     pub colours: bool,
+    pub attributes: bool,
 }
 
 impl FromStr for Channels {
@@ -429,6 +441,7 @@ impl FromStr for Channels {
             normals: false,
             uvs: false,
             colours: false,
+            attributes: false,
         };
         for name in text.split(',').map(str::trim) {
             match name {
@@ -437,15 +450,17 @@ impl FromStr for Channels {
                         normals: true,
                         uvs: true,
                         colours: true,
+                        attributes: true,
                     }
                 }
                 "positions" => {}
                 "normals" => channels.normals = true,
                 "uvs" => channels.uvs = true,
                 "colours" | "colors" => channels.colours = true,
+                "attributes" => channels.attributes = true,
                 _ => {
                     return Err(format!(
-                        "'{name}' is no channel: give all, or a list of positions, normals, uvs, colours"
+                        "'{name}' is no channel: give all, or a list of positions, normals, uvs, colours, attributes"
                     ));
                 }
             }

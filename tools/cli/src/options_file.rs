@@ -297,6 +297,7 @@ impl Content {
             clips_only: self.clips_only || lower.clips_only,
             lod: self.lod.or(lower.lod),
             cull_hidden: self.cull_hidden || lower.cull_hidden,
+            attributes_apart: self.attributes_apart || lower.attributes_apart,
             method: self.method.or(lower.method),
             parts: self.parts.or(lower.parts),
             preset: self.preset.or(lower.preset),

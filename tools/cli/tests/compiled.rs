@@ -121,6 +121,8 @@ fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }

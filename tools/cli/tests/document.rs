@@ -133,13 +133,14 @@ fn worked_example_of_cells() {
 }
 
 /// A file in layers, of the first frames of an input.
-fn compiled(name: &str, preset: Preset, last: usize, path: &Path) -> Vec<u8> {
+fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Path) -> Vec<u8> {
     let input = root().join("testdata/inputs").join(name);
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
         block: Format::Deflate,
         range: Some(Range::Frames(0, last)),
+        attributes_apart: apart,
         ..Options::default()
     };
     compile(&scene, Vec::new(), path, &options, &Silent).unwrap();
@@ -167,10 +168,11 @@ fn a_decoder_made_from_the_document_agrees() {
     ];
     // Cells with uvs and predicted tangents; predicted normals; visibility and changing topology; transforms.
     for (name, preset, last) in [
-        ("a_flag_wind.abc", Preset::Small, 4),
-        ("d_snake_skinned.abc", Preset::Fast, 3),
-        ("j_visibility_particles.abc", Preset::Small, 40),
-        ("n_robot_bone_parented.abc", Preset::Fast, 70),
+        ("a_flag_wind.abc", (Preset::Small, false), 4),
+        ("d_snake_skinned.abc", (Preset::Fast, false), 3),
+        ("d_snake_skinned.abc", (Preset::Small, true), 3),
+        ("j_visibility_particles.abc", (Preset::Small, false), 40),
+        ("n_robot_bone_parented.abc", (Preset::Fast, false), 70),
     ] {
         files.push(compiled(name, preset, last, &path));
     }

@@ -396,3 +396,37 @@ fn with_drawn(reel: &Reel, content: &[u8]) -> Vec<u8> {
     writer.finish(summary).unwrap();
     std::fs::read(&path).unwrap()
 }
+
+#[test]
+fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
+    let mut bricks = Bricks::wall(2, 2);
+    let (first, last) = (
+        bricks.frames[0].clone(),
+        bricks.frames.last().unwrap().clone(),
+    );
+    let flight = std::mem::take(&mut bricks.frames);
+    bricks.frames.extend(vec![first; 80]);
+    bricks.frames.extend(flight);
+    bricks.frames.extend(vec![last; 120]);
+    let all = bricks.faces.len() * 2;
+    let wanted = Options {
+        lod: 2,
+        ..options()
+    };
+    let (reel, _) = compiled(&on_ground(bricks), &wanted);
+    let mesh = bricks_of(&reel);
+    let [from, to] = reel.moves(mesh).map(|f| f as usize);
+    assert!(from >= 80 && to <= 80 + LANDS + 1, "{from} {to}");
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    let mut seen = |frame: usize| {
+        decoder.decode(frame).unwrap();
+        let view = decoder.mesh(mesh);
+        let count = triangles(&drawn(&decoder, mesh, [frame as u32; 2]));
+        (view.rest_state().is_some(), count)
+    };
+    let (start, end) = (seen(0), seen(reel.frame_count() - 1));
+    assert!(start.0 && start.1 < all, "{start:?}");
+    assert!(end.0 && end.1 < all, "{end:?}");
+    assert_eq!(seen((from + to) / 2), (false, all));
+    assert!(nothing_seen_is_missing(&reel, 0) > 0);
+}

@@ -114,6 +114,8 @@ fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             is_subd: false,
             skin: None,
         }],
@@ -386,13 +388,13 @@ fn e13_damaged_heights_are_refused() {
     let used = weld::decode(values, mesh.points, &mut points).unwrap();
     let (bytes, _) = take_sized(&values[used..]).unwrap();
     let indices = reel.indices(0).unwrap();
-    let levels = hierarchy::build(mesh.points, &indices);
     let mut shape = Shape {
         width: 24,
         height: 17,
         closed: false,
         reversed: false,
     };
+    let levels = hierarchy::of(Some(&shape), mesh.points, &indices);
     let read = |bytes: &[u8], shape: &Shape| Flat::decode(bytes, levels.clone(), shape).is_ok();
     assert!(read(bytes, &shape));
     for cut in 0..bytes.len() {

@@ -34,10 +34,14 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// The one with attributes apart.
+const APART: &str = "flag_apart.reel";
+
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 3] = [
+const LAYERED: [(&str, &str, Preset); 4] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
+    (APART, "a_flag_wind.abc", Preset::Small),
     (
         "robot_small.reel",
         "n_robot_bone_parented.abc",
@@ -45,11 +49,12 @@ const LAYERED: [(&str, &str, Preset); 3] = [
     ),
 ];
 
-fn layered(input: &str, preset: Preset) -> Vec<u8> {
+fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     let input = folder().join("../../inputs").join(input);
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
+        attributes_apart: name == APART,
         tolerance: Tolerance::Relative(1e-2),
         range: Some(Range::Frames(0, 37)),
         ..Options::default()
@@ -103,7 +108,7 @@ fn v0_decodes_to_the_same_bits() {
     let write = std::env::var_os("MESHREEL_GOLDEN").is_some_and(|v| v == "write");
     if write {
         for (name, input, preset) in LAYERED {
-            fs::write(folder().join(name), layered(input, preset)).unwrap();
+            fs::write(folder().join(name), layered(name, input, preset)).unwrap();
         }
     }
     for (name, bytes) in files() {

@@ -130,6 +130,28 @@ fn animations_of_any_length() {
     }
 }
 
+/// Groups then look at keys of two segments behind their own.
+#[test]
+fn every_key_may_restart() {
+    for (name, preset) in [
+        ("a_flag_wind.abc", Preset::Fast),
+        ("d_snake_skinned.abc", Preset::Small),
+        ("n_robot_bone_parented.abc", Preset::Small),
+    ] {
+        let scene = input(name);
+        let options = Options {
+            preset,
+            index_every: Some(16),
+            jobs: 1,
+            ..Options::default()
+        };
+        let reel = compiled(&scene, &options);
+        assert_eq!(reel.description().restart, 1);
+        let report = verify(&scene, &reel, &|_, _| ()).unwrap();
+        assert!(report.ok, "{name}: {:#?}", report.failures);
+    }
+}
+
 #[test]
 fn moving_points_are_cells_and_keys_restart() {
     let scene = input("a_flag_wind.abc");

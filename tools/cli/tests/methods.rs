@@ -4,6 +4,7 @@ use glam::{DAffine3, DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
+use meshreel_codec::grid::Shape;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::hierarchy;
@@ -133,6 +134,8 @@ impl Pieces {
                 other_attributes: Vec::new(),
                 is_subd: false,
                 integers: Vec::new(),
+                numbers: Vec::new(),
+                names: Vec::new(),
                 skin: None,
             }],
             ..Scene::default()
@@ -417,7 +420,13 @@ fn no_static_part_breaks_the_decoder() {
         let decoder = FrameDecoder::new(&reel).unwrap();
         let indices = decoder.mesh(0).indices();
         let triangles: Vec<u32> = indices.iter().map(|&v| points[v as usize]).collect();
-        let levels = hierarchy::build(mesh.points, &triangles);
+        let shape = reel.grid(0).unwrap().map(|[width, height]| Shape {
+            width,
+            height,
+            closed: false,
+            reversed: false,
+        });
+        let levels = hierarchy::of(shape.as_ref(), mesh.points, &triangles);
         let stream = &mesh.streams[0];
         let read = |bytes: &[u8]| {
             let wide = stream.word == 4;

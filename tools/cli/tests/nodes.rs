@@ -115,6 +115,8 @@ fn block(path: String, size: f32, id: usize) -> Mesh {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }
@@ -489,6 +491,7 @@ fn f05_with_and_without_attributes() {
             normals: false,
             uvs: false,
             colours: false,
+            attributes: false,
         },
         ..wanted
     };

@@ -216,6 +216,8 @@ impl Plan {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }
@@ -239,6 +241,8 @@ impl Plan {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }
@@ -390,6 +394,7 @@ fn every_option_holds() {
                 normals: false,
                 uvs: false,
                 colours: false,
+                attributes: false,
             },
             ..base.clone()
         },

@@ -223,6 +223,8 @@ fn scene(frames: Vec<Soup>) -> Scene {
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             is_subd: false,
             skin: None,
         }],

@@ -54,6 +54,8 @@ fn mesh(path: &str, positions: Vec<Vec<[f32; 3]>>, faces: &[[i32; 4]]) -> Mesh {
         face_sets: Vec::new(),
         other_attributes: Vec::new(),
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         is_subd: false,
         skin: None,
     }

@@ -30,6 +30,8 @@ pub(crate) struct Asked {
     pub lod: usize,
     /// Triangles may be left out where nobody can see them.
     pub cull_hidden: bool,
+    /// Animated attributes may be apart.
+    pub attributes_apart: bool,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -221,6 +223,7 @@ impl Asked {
             clips_only: false,
             lod: 0,
             cull_hidden: false,
+            attributes_apart: false,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -253,6 +256,7 @@ impl Asked {
                         normals: has("normals"),
                         uvs: has("uvs"),
                         colours: has("colours"),
+                        attributes: has("attributes"),
                     };
                 }
                 "smooth-angle" => asked.smooth_angle = Some(value.parse().map_err(|_| bad())?),
@@ -260,6 +264,9 @@ impl Asked {
                 "range" => asked.frames.range = Some(range(value).ok_or_else(bad)?),
                 "clips-only" => asked.clips_only = value.parse().map_err(|_| bad())?,
                 "cull-hidden" => asked.cull_hidden = value.parse().map_err(|_| bad())?,
+                "attributes-apart" => {
+                    asked.attributes_apart = value.parse().map_err(|_| bad())?;
+                }
                 "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),

@@ -67,6 +67,8 @@ pub struct MeshReport {
     pub uv_max_error: Option<f64>,
     /// Largest difference of a colour component; none without.
     pub colour_max_error: Option<f64>,
+    /// Largest error of a number of its attributes; none without.
+    pub attribute_max_error: Option<f64>,
     /// Its levels of detail beside the mesh itself.
     pub levels: Vec<LevelReport>,
     /// How vertices were matched.

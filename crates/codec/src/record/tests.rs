@@ -81,6 +81,7 @@ fn sample() -> Description {
             source_map: Location::default(),
             has_table: true,
             remeshed: Some(300),
+            apart: true,
             moves: Some([3, 200]),
             ends: Location {
                 chunk: 9,

@@ -455,6 +455,9 @@ enum Part {
     Sample,
 }
 
+/// Effort of those who ask for none.
+const USUAL_EFFORT: u32 = 5;
+
 // Tuning, by effort.
 /// What all trials of settings may code, as a part of the file; and what a frame counts, at once and for each bit per
 /// vertex.
@@ -505,14 +508,28 @@ impl<'a, W: Cell> Encoder<'a, W> {
         if !levels_fit(&hierarchy) {
             return Err(Refused::Levels);
         }
-        let common = Common {
+        let mut common = Common {
             hierarchy,
             schedule: Schedule::new(frames, options.restart),
             extent,
             options,
             source,
         };
-        let (model, Trial { coding, counts, .. }) = common.choose(work)?;
+        let mut best = common.choose(work)?;
+        if options.effort > USUAL_EFFORT && options.choice.is_none() {
+            // A longer search can end in a worse place than a shorter one.
+            common.options.effort = USUAL_EFFORT;
+            let (model, trial) = common.choose(work)?;
+            common.options.effort = options.effort;
+            let [own, usual] = [(&best.0, &best.1), (&model, &trial)].map(|(model, trial)| {
+                let trial = common.trial(model, Some(&trial.coding), 1.0, false, work);
+                trial.map(|trial| trial.bits)
+            });
+            if usual? < own? {
+                best = (model, trial);
+            }
+        }
+        let (model, Trial { coding, counts, .. }) = best;
         let first = model.first_sink.clone().finish(&common.hierarchy, &coding);
         let mut static_bytes = Vec::new();
         put_static::<W>(&model, &coding, &mut static_bytes);

@@ -28,6 +28,8 @@
 //! 1983), as a hierarchy of meshes Michael Lee and others' (MAPS, 1998), to predict from coarse to fine the lifting
 //! scheme of Wim Sweldens (1996).
 
+use crate::grid::Shape;
+
 // Part of the format.
 const FULL_RING: usize = 8;
 const MOST_ROUNDS: usize = 64;
@@ -66,6 +68,15 @@ impl Hierarchy {
     /// New numbers of level `level`.
     pub fn level(&self, level: usize) -> std::ops::Range<usize> {
         self.starts[level] as usize..self.starts[level + 1] as usize
+    }
+}
+
+/// The order of `points` points with these triangles: by [`super::quincunx`] where `shape` is that of a grid of so many, else by [`build`].
+pub fn of(shape: Option<&Shape>, points: u32, triangles: &[u32]) -> Hierarchy {
+    let fits = |shape: &&Shape| shape.width.checked_mul(shape.height) == Some(points);
+    match shape.filter(fits) {
+        Some(shape) => super::quincunx::build(shape),
+        None => build(points, triangles),
     }
 }
 
@@ -476,12 +487,12 @@ impl Levels {
 }
 
 impl Hierarchy {
-    fn put(&mut self, level: impl IntoIterator<Item = u32>) {
+    pub(super) fn put(&mut self, level: impl IntoIterator<Item = u32>) {
         self.order.extend(level);
         self.starts.push(self.order.len() as u32);
     }
 
-    fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
+    pub(super) fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
         self.ring.extend(ring);
         self.ring_starts.push(self.ring.len() as u32);
     }

@@ -35,6 +35,7 @@ pub mod normal;
 pub mod normal_encode;
 pub mod pack;
 pub mod partition;
+pub mod quincunx;
 pub mod range;
 pub mod rans;
 pub mod schedule;

@@ -109,7 +109,7 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 }
 
 /// A component, and its largest error over its tolerance.
-fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64)> {
+pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64)> {
     if !values.iter().all(|v| v.abs() <= f64::from(f32::MAX) / 4.0) {
         return None;
     }

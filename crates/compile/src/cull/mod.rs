@@ -152,11 +152,12 @@ fn place(
     out: &mut Vec<DVec3>,
 ) -> Result<(), Error> {
     let source = &job.plans[mesh].0.source;
+    let own = source.own(frame);
     let fixed = job.plans[mesh].0.prepared.fixed.as_ref();
     let first = fixed.map_or(&[][..], |f| &f.first_points);
-    source.object_points(frame, first, raw)?;
+    source.object_points(own, first, raw)?;
     let matrix: &DMat4 = match &source.matrices {
-        Some(matrices) => &matrices[frame],
+        Some(matrices) => &matrices[own],
         None => &world.matrix[placement],
     };
     out.clear();

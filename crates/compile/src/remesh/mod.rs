@@ -21,7 +21,7 @@ use crate::prepare::{Extent, usable};
 use crate::{Error, Options};
 use glam::DVec3;
 use meshreel_scene::{
-    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Source, TimeSampling,
+    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling,
     Topology, Winding, sample, sample::World,
 };
 use rayon::prelude::*;
@@ -620,6 +620,11 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         other_attributes: Vec::new(),
         is_subd: mesh.is_subd,
         integers: Vec::new(),
+        numbers: (mesh.numbers.iter())
+            .filter(|n| n.attribute.scope == Scope::Constant)
+            .cloned()
+            .collect(),
+        names: Vec::new(),
         skin: None,
     }
 }

@@ -26,6 +26,8 @@ const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
+/// How much more than the soft codec takes may a skin seem to take while it is sought.
+const WORTH: f64 = 1.5;
 /// Effort from which skins are sought where they are likely, and where they are not.
 const HASTY: u32 = 4;
 const PATIENT: u32 = 8;
@@ -113,15 +115,11 @@ pub fn choose<'a>(
             }
             tried.push(own);
         };
+    let mut soft_bytes = None;
     if asked == MethodChoice::Auto {
         let since = Instant::now();
-        add(
-            "soft",
-            "",
-            None,
-            Some(size(soft, schedule, options)?),
-            since,
-        );
+        soft_bytes = Some(size(soft, schedule, options)?);
+        add("soft", "", None, soft_bytes, since);
     }
     let Some(extent) = cells::extent(frames) else {
         return Ok(Chosen::default());
@@ -214,7 +212,12 @@ pub fn choose<'a>(
         let hopeful = options.effort >= PATIENT
             || asked == MethodChoice::Skinned
             || options.effort >= HASTY && extract::skin::likely(&all);
-        let choose = || extract::skin::choose(&all, extent.radius, INFLUENCES, options.effort);
+        let limit = match (asked, soft_bytes) {
+            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
+            _ => f64::INFINITY,
+        };
+        let (radius, effort) = (extent.radius, options.effort);
+        let choose = || extract::skin::choose(&all, radius, INFLUENCES, effort, limit);
         let chosen = hopeful.then(choose).flatten();
         let skin = match (chosen, asked) {
             (Some(choice), _) => Some(choice.skin),
@@ -286,8 +289,10 @@ fn size(coder: &dyn Coder, schedule: Schedule, options: &Options) -> Result<u64,
         .collect();
     let mut keys = 0u64;
     let mut needed: Vec<u32> = Vec::new();
+    // Two keys behind a segment are needed, which may be of two others.
+    let ahead = if schedule.restart() == 1 { 2 } else { 1 };
     for &s in &chosen {
-        needed.extend([s.saturating_sub(1), s, (s + 1).min(segments - 1)]);
+        needed.extend(s.saturating_sub(1)..=(s + ahead).min(segments - 1));
     }
     needed.sort_unstable();
     needed.dedup();

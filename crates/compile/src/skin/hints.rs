@@ -1,4 +1,4 @@
-//! Ids of parts that the source of a mesh has: whole numbers on faces, points or corners, and named sets of faces (E15, F06).
+//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners (E15, F01), and named sets of faces (F06).
 
 use crate::cells::Frames;
 use crate::extract::NONE;
@@ -6,6 +6,7 @@ use crate::extract::ids::Hint;
 use crate::{Error, PartsChoice};
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Attributes that are looked at, at most.
 const MOST: usize = 16;
@@ -37,10 +38,24 @@ pub fn hints(
             .collect(),
     };
     let mut out = Vec::new();
-    let chosen = mesh.integers.iter().filter(|a| named(&a.name));
-    for attribute in chosen.take(MOST) {
-        let quoted = format!("attribute '{}'", attribute.name);
-        match shape.groups(attribute, &quoted)? {
+    let whole = mesh.integers.iter().filter(|a| named(&a.name));
+    let mut chosen: Vec<(String, Scope, Still)> = Vec::new();
+    for attribute in whole.take(MOST) {
+        chosen.push((attribute.name.clone(), attribute.scope, still(attribute)?));
+    }
+    for attribute in mesh.names.iter().filter(|a| named(&a.name)).take(MOST) {
+        // What is called the same is one.
+        let mut numbers = BTreeMap::new();
+        let number = |name: Arc<str>| {
+            let next = numbers.len() as i64;
+            *numbers.entry(name).or_insert(next)
+        };
+        let values = still(attribute)?.map(|names| names.into_iter().map(number).collect());
+        chosen.push((attribute.name.clone(), attribute.scope, values));
+    }
+    for (name, scope, values) in chosen {
+        let quoted = format!("attribute '{name}'");
+        match shape.groups(scope, values, &quoted) {
             Ok(hint) => out.push(hint),
             Err(what) if explicit => {
                 let what = format!("{quoted} {what}; parts are sought in the motion");
@@ -69,31 +84,24 @@ struct Shape {
 
 impl Shape {
     /// An attribute as groups of points, or why it is none.
-    fn groups(
-        &self,
-        attribute: &Attribute<i64>,
-        name: &str,
-    ) -> Result<Result<Hint, String>, Error> {
-        let values = match still(attribute)? {
-            Ok(values) => values,
-            Err(what) => return Ok(Err(what)),
-        };
-        let count = match attribute.scope {
-            Scope::Constant => return Ok(Err("has one value for the mesh".into())),
+    fn groups(&self, scope: Scope, values: Still, name: &str) -> Result<Hint, String> {
+        let values = values?;
+        let count = match scope {
+            Scope::Constant => return Err("has one value for the mesh".into()),
             Scope::Uniform => self.counts.len(),
             Scope::Varying | Scope::Vertex => self.points,
             Scope::FaceVarying => self.corners.len(),
         };
         if values.len() != count {
-            return Ok(Err(format!("has {} values for {count}", values.len())));
+            return Err(format!("has {} values for {count}", values.len()));
         }
         let (points, counts, corners) = (self.points, &self.counts, &self.corners);
-        Ok(Ok(match attribute.scope {
+        Ok(match scope {
             Scope::Uniform => Hint::of_faces(name, points, counts, corners, &values),
             // A face of its own for each corner: points whose corners differ are of no group.
             Scope::FaceVarying => Hint::of_faces(name, points, &vec![1; count], corners, &values),
             _ => Hint::of_points(name, &values),
-        }))
+        })
     }
 
     /// Named sets of faces; a face in several is of the first, one in none is of no group.
@@ -129,9 +137,14 @@ impl Shape {
     }
 }
 
+/// One whole number per element, or what is wrong.
+type Still = Result<Vec<i64>, String>;
+
 /// The values of an attribute that never change, one per element, or what is wrong.
-fn still(attribute: &Attribute<i64>) -> Result<Result<Vec<i64>, String>, Error> {
-    let read = |i: usize| -> Result<Option<Vec<i64>>, Error> {
+fn still<T: Clone + PartialEq + Send + Sync + 'static>(
+    attribute: &Attribute<T>,
+) -> Result<Result<Vec<T>, String>, Error> {
+    let read = |i: usize| -> Result<Option<Vec<T>>, Error> {
         let mut values = Vec::new();
         attribute
             .values
@@ -142,7 +155,7 @@ fn still(attribute: &Attribute<i64>) -> Result<Result<Vec<i64>, String>, Error> 
         let mut list = Vec::new();
         indices.read(i.min(indices.len() - 1), &mut list)?;
         Ok((list.iter())
-            .map(|&i| values.get(i as usize).copied())
+            .map(|&i| values.get(i as usize).cloned())
             .collect())
     };
     let indexed = attribute.indices.as_ref();
@@ -165,9 +178,12 @@ fn still(attribute: &Attribute<i64>) -> Result<Result<Vec<i64>, String>, Error> 
     Ok(Ok(first))
 }
 
-/// Names of all whole numbers of some meshes, each once, for messages.
+/// Names of all attributes of some meshes that can tell parts, each once, for messages.
 pub fn names<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Vec<String> {
-    let all = meshes.flat_map(|mesh| &mesh.integers);
-    let once: BTreeMap<&str, ()> = all.map(|a| (&a.name[..], ())).collect();
+    let of = |mesh: &'a Mesh| {
+        let whole = mesh.integers.iter().map(|a| &a.name[..]);
+        whole.chain(mesh.names.iter().map(|a| &a.name[..]))
+    };
+    let once: BTreeMap<&str, ()> = meshes.flat_map(of).map(|name| (name, ())).collect();
     once.into_keys().map(str::to_owned).collect()
 }

@@ -786,6 +786,20 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         *held = held.split_off(&before);
     }
 
+    fn parts(&self) -> Vec<u32> {
+        let (rig, rigid) = (&self.posed.skin.rig, self.posed.skin.bones.rigid as usize);
+        let mut parts = vec![crate::extract::NONE; self.order().len()];
+        for (cell, &point) in self.order().iter().enumerate() {
+            let mut own = rig.influences(cell);
+            if let (Some((bone, _)), None) = (own.next(), own.next())
+                && bone < rigid
+            {
+                parts[point as usize] = bone as u32;
+            }
+        }
+        parts
+    }
+
     fn measures(&self) -> Measures {
         let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
         measure::all(&self.posed, &self.cells, &bits)

@@ -233,6 +233,7 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         moves: None,
         ends: Location::default(),
         remeshed: None,
+        apart: false,
         streams,
         materials: vec![
             material(1, "skin1", 0, half),

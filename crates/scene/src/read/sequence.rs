@@ -325,6 +325,8 @@ impl Builder<'_> {
             other_attributes: Vec::new(),
             is_subd: false,
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             skin: None,
         }
     }

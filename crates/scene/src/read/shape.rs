@@ -270,6 +270,8 @@ fn still_mesh(shape: Shape, name: &str) -> Mesh {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }

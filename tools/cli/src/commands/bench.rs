@@ -30,7 +30,8 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     // From memory: the disk is not what is measured.
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);
-    let reel = Reel::from_source(bytes.clone(), &Limits::default()).map_err(in_file)?;
+    let limits = limits(!arguments.no_attributes);
+    let reel = Reel::from_source(bytes.clone(), &limits).map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.clamp(0.01, 60.0));
     let mut report = Bench::new(&reel, bytes)
         .map_err(in_file)?
@@ -40,6 +41,14 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let name = arguments.file.display().to_string();
     output.result(&report.json(&name), false, || report.text(&name))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a file may ask for, with or without animated attributes.
+pub fn limits(attributes: bool) -> Limits {
+    Limits {
+        attributes,
+        ..Limits::default()
+    }
 }
 
 /// What the stages share.
@@ -162,6 +171,7 @@ impl<'a> Bench<'a> {
             // The tick decodes, on this core.
             threads: 0,
             read_threads: 0,
+            limits: limits(self.reel.has_attributes()),
             ..Options::default()
         });
         let file = player.open_bytes(self.bytes.clone());

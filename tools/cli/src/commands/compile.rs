@@ -179,6 +179,11 @@ impl Done {
                     value["hidden_triangles"] = json!({ "first_frame": first, "last_frame": last, "all_frames": all });
                     value["hidden_bytes"] = json!(mesh.hidden_bytes);
                 }
+                if !mesh.attributes.is_empty() {
+                    let one = |(name, components, groups): &(String, usize, usize)| json!({ "name": name, "components": components, "groups": groups });
+                    value["attributes"] = mesh.attributes.iter().map(one).collect();
+                    value["attribute_bytes"] = json!(mesh.attribute_bytes);
+                }
                 if !mesh.details.is_empty() {
                     value["levels"] = levels::json(&levels::compiled(mesh));
                     value["level_bytes"] = json!(mesh.detail_bytes);
@@ -514,6 +519,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
             normals: channels.normals,
             uvs: channels.uvs,
             colours: channels.colours,
+            attributes: channels.attributes,
         };
     }
     if let Some(method) = content.method {
@@ -548,6 +554,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     options.clips_only = content.clips_only;
     options.lod = content.lod.map_or(0, u32::from);
     options.cull_hidden = content.cull_hidden;
+    options.attributes_apart = content.attributes_apart;
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.range = content.range.map(|range| match range {

@@ -1,5 +1,6 @@
 //! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
 
+use super::attributes::{self, AttributeInfo};
 use super::levels::{self, Level};
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
@@ -68,6 +69,7 @@ struct ReelInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::ClipInfo>,
+    attributes: Vec<AttributeInfo>,
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
@@ -79,11 +81,16 @@ struct Bytes {
     description: u64,
     connectivity: u64,
     values: u64,
+    /// All but what follows.
     frames: u64,
+    /// Animated attributes that are apart.
+    attributes: u64,
     clips: u64,
     source_map: u64,
     levels: u64,
     hidden: u64,
+    /// Attributes of parts.
+    numbers: u64,
     tables: u64,
 }
 
@@ -180,12 +187,14 @@ impl ReelInfo {
         let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES]
             .map(|kind| reel.chunk_bytes(kind));
         let frame_bytes = reel.frame_bytes();
+        let attribute_bytes = reel.chunk_bytes(kind::ATTRIBUTES);
         let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::PIECES]
             .iter()
             .map(|kind| reel.chunk_bytes(*kind))
             .sum::<u64>();
         let level_bytes = reel.chunk_bytes(kind::DETAIL);
         let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
+        let number_bytes = reel.chunk_bytes(kind::NUMBERS);
         let sizes = mesh_bytes(reel, wanted)?;
         Ok(ReelInfo {
             kind: "reel",
@@ -215,14 +224,17 @@ impl ReelInfo {
                 description: known[0],
                 connectivity: known[1],
                 values: known[2],
-                frames: frame_bytes,
+                frames: frame_bytes - attribute_bytes,
+                attributes: attribute_bytes,
                 clips: clip_bytes,
                 source_map,
                 levels: level_bytes,
                 hidden: hidden_bytes,
+                numbers: number_bytes,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
                     .saturating_sub(frame_bytes + clip_bytes + level_bytes + hidden_bytes)
+                    .saturating_sub(number_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -234,6 +246,7 @@ impl ReelInfo {
             meshes: mesh_infos(reel, frames.len(), sizes.as_deref())?,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
+            attributes: attributes::infos(reel)?,
             frame_table: wanted.frames.then(|| {
                 (0..frames.len())
                     .map(|frame| FrameInfo {
@@ -286,8 +299,21 @@ impl ReelInfo {
                 units::bytes(self.bytes.tables)
             ),
         );
+        if self.bytes.attributes > 0 {
+            let apart = units::bytes(self.bytes.attributes);
+            field(
+                "apart",
+                format!("{apart} of animated attributes, beside the frames"),
+            );
+        }
         if self.bytes.levels > 0 {
             field("levels", units::bytes(self.bytes.levels));
+        }
+        if self.bytes.numbers > 0 {
+            field(
+                "numbers",
+                format!("{} of parts", units::bytes(self.bytes.numbers)),
+            );
         }
         field("unit", self.unit.unwrap_or("not stated").to_string());
         if let Some(fps) = self.fps {
@@ -335,6 +361,8 @@ impl ReelInfo {
             let detailed = self.meshes.iter().filter(|mesh| !mesh.levels.is_empty());
             let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
             out.push_str(&levels::table(detailed.take(24)));
+            let most = if wanted.streams { usize::MAX } else { 24 };
+            out.push_str(&attributes::text(&self.attributes, most));
         }
         if wanted.tree {
             out.push('\n');

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod attributes;
 mod bench;
 mod clip;
 mod compile;

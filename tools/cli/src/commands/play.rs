@@ -1,6 +1,7 @@
 //! `meshreel play`: playback in real time, without a picture, through the player that games use.
 
 use crate::cli::PlayArgs;
+use crate::commands::bench::limits;
 use crate::commands::live::{Live, Named};
 use crate::commands::poses::Poses;
 use crate::output::{Class, Failure, Output, one_line, say, table};
@@ -27,7 +28,7 @@ const ENDLESS: f64 = 10.0;
 pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
     check_arguments(arguments)?;
     let plain = match arguments.check {
-        true => Some(plain(&arguments.files)?),
+        true => Some(plain(&arguments.files, &limits(!arguments.no_attributes))?),
         false => None,
     };
     let watch = memory::Watch::start();
@@ -65,9 +66,9 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
 /// What a plain decode of every frame of a file gives, as a number per frame.
 type Plain = Vec<u64>;
 
-fn plain(files: &[PathBuf]) -> Result<Vec<Plain>, Failure> {
+fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
     let of_file = |path: &PathBuf| {
-        let reel = Reel::open(path, &Limits::default())?;
+        let reel = Reel::open(path, limits)?;
         let mut decoder = FrameDecoder::new(&reel)?;
         (0..reel.frame_count())
             .map(|frame| {
@@ -150,7 +151,9 @@ impl Digest {
                 Semantic::Normal | Semantic::QTangent => Ok(()),
             };
             self.add(&[u32::from(written.is_ok())], |v| v);
-            self.add(floats, f32::to_bits);
+            if written.is_ok() {
+                self.add(floats, f32::to_bits);
+            }
         });
     }
 
@@ -198,6 +201,7 @@ impl Session {
         let mut options = Options {
             heap: usize::try_from(arguments.heap.0).unwrap_or(usize::MAX),
             resident: arguments.resident.0,
+            limits: limits(!arguments.no_attributes),
             ..Options::default()
         };
         if let Some(threads) = arguments.threads {

@@ -119,7 +119,7 @@ impl Verified {
                     "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices, "frames": mesh.frames,
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
                     "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
-                    "colour_max_error": mesh.colour_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
+                    "colour_max_error": mesh.colour_max_error, "attribute_max_error": mesh.attribute_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
                     "levels": levels_json(mesh),
                 })
             })

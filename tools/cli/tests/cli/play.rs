@@ -86,6 +86,61 @@ fn f16_attributes_that_are_left_out_are_neither_read_nor_held() {
 }
 
 #[test]
+fn f16_attributes_apart_are_read_only_where_they_are_wanted() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "a_flag_wind.abc";
+    let source = bundled(name);
+    let both = [false, true].map(|apart| {
+        let options = if apart { "--attributes-apart" } else { "" };
+        let reel = compiled(directory.path(), name, options);
+        let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+        run_line("verify $IN $OUT", &paths).expect(0);
+        let info = run_line("info $OUT --json", &paths).expect(0).json();
+        let tiers = ["frames", "attributes"].map(|tier| number(&info["bytes"], tier));
+        let text = run_line("info $OUT", &paths).expect(0).stdout;
+        assert_eq!(text.contains("of animated attributes"), apart, "{text}");
+        let play = |options: &str| {
+            let line = format!("play $OUT --json --check --seconds 1.5 --resident 0 {options}");
+            let json = run_line(&line, &paths).expect(0).json();
+            check(&json, 1);
+            [
+                number(&json, "bytes_read"),
+                number(&json, "heap_peak_bytes"),
+            ]
+        };
+        (tiers, play(""), play("--no-attributes"))
+    });
+    let [(together, all, without), (apart, all_apart, without_apart)] = both;
+    assert!(together[1] == 0 && apart[1] > 0 && apart[0] < together[0]);
+    assert!(
+        apart[0] + apart[1] < together[0] * 102 / 100,
+        "{together:?} {apart:?}"
+    );
+    // Both tiers are read, or the first alone; where they are together all is read, but not held.
+    assert!(
+        all == [together[0], all[1]] && without[0] == all[0],
+        "{all:?} {without:?}"
+    );
+    assert!(
+        all_apart[0] > apart[0] + apart[1] / 2,
+        "{all_apart:?} {apart:?}"
+    );
+    assert!(without_apart[0] == apart[0], "{without_apart:?} {apart:?}");
+    for (without, all) in [(without, all), (without_apart, all_apart)] {
+        assert!(3 * without[1] < 2 * all[1], "{without:?} {all:?}");
+    }
+    let reel = directory.path().join("x.reel");
+    let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+    let classic = "compile $IN -o $OUT --attributes-apart --preset classic";
+    let refused = run_line(classic, &paths).expect(2);
+    assert!(
+        refused.error_line().contains("--attributes-apart"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn every_way_of_playing_shows_what_is_in_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let flag = compiled(directory.path(), "a_flag_wind.abc", "");
@@ -177,6 +232,8 @@ fn bench_measures_every_stage() {
     for stage in stages {
         assert!(stage["mb_per_second"].as_f64().unwrap() > 0.0, "{stage}");
     }
-    let text = run_line("bench $A --seconds 0.01", &paths).expect(0).stdout;
+    let text = run_line("bench $A --seconds 0.01 --no-attributes", &paths)
+        .expect(0)
+        .stdout;
     assert!(text.contains("memcpy") && text.contains("plain block decompression"));
 }

@@ -96,6 +96,8 @@ pub fn mesh(positions: Vec<Vec<Point>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     }
 }

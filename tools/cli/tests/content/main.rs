@@ -1,6 +1,7 @@
 //! Content that no exporter should write and every one does: each case is compiled, checked against its source, and
 //! decoded once more backwards.
 
+mod apart;
 mod build;
 
 use build::*;

@@ -131,6 +131,8 @@ pub fn one_mesh(frames: Vec<Vec<[f32; 3]>>, counts: Vec<i32>, indices: Vec<i32>)
             face_sets: Vec::new(),
             other_attributes: Vec::new(),
             integers: Vec::new(),
+            numbers: Vec::new(),
+            names: Vec::new(),
             is_subd: false,
             skin: None,
         }],

@@ -120,6 +120,7 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         moves: None,
         ends: Location::default(),
         remeshed: None,
+        apart: false,
         streams: Vec::new(),
         materials: vec![Material {
             id: 0,

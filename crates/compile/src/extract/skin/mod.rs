@@ -173,48 +173,72 @@ pub struct Choice {
 
 /// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before coding. `effort`: 1 … 9, how many starts
 /// are made and how far each is taken. `None` where there is no skin (see [`find`]), or where one leaves so much that prediction in time alone would do
-/// nearly as well.
+/// nearly as well, or would take more than `limit` bits.
 pub fn choose(
     all: &Trajectories,
     tolerance: f64,
     influences: usize,
     effort: u32,
+    limit: f64,
 ) -> Option<Choice> {
     let effort = effort.clamp(1, 9) as usize;
     let ground = Ground::new(all, tolerance)?;
     let fits = |bones: usize| CROWD * bones <= all.points();
-    let run = |bones: usize, seed: u64| -> Option<(f64, Begun)> {
+    // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts of what prediction in time alone leaves.
+    let run = |bones: usize, seed: u64| -> Option<Result<(f64, Begun), f64>> {
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, 4 + effort)?;
         let bits = bits::of_fit(&begun.fit, &ground.space, all, tolerance, FEWER);
-        (bits.ratio() < PLAIN).then_some((bits.total(), begun))
+        let over = bits.ratio().max(PLAIN * bits.total() / limit);
+        Some(match over < PLAIN {
+            true => Ok((bits.total(), begun)),
+            false => Err(over),
+        })
     };
     // Up and down the numbers as long as it helps, from the first that is possible.
     let mut at = (0..=FIRST).rev().find(|&i| fits(NUMBERS[i]))?;
-    let mut best = run(NUMBERS[at], 1);
+    let (mut best, mut left) = match run(NUMBERS[at], 1) {
+        Some(Ok(found)) => (Some(found), None),
+        Some(Err(ratio)) => (None, Some(ratio)),
+        None => (None, None),
+    };
     let from = at;
     for up in [true, false] {
         let mut next = from;
         loop {
+            let before = next;
             next = if up { next + 1 } else { next.wrapping_sub(1) };
             let Some(&bones) = NUMBERS.get(next).filter(|&&bones| fits(bones)) else {
                 break;
             };
             match (run(bones, 1), &best) {
-                (Some(new), Some(old)) if new.0 >= old.0 => break,
-                (None, Some(_)) => break,
-                (Some(new), _) => (best, at) = (Some(new), next),
+                (Some(Ok(new)), Some(old)) if new.0 >= old.0 => break,
+                (None | Some(Err(_)), Some(_)) => break,
+                (Some(Ok(new)), _) => (best, at) = (Some(new), next),
                 (None, None) => {}
+                (Some(Err(ratio)), None) => {
+                    // What is left falls with some power of the number of bones, by which even the most would leave too much.
+                    let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
+                    if let Some(left) = left {
+                        let power = (ratio / left).ln() / more(bones, NUMBERS[before]);
+                        let most = NUMBERS[NUMBERS.len() - 1];
+                        if ratio * (power * more(most, bones)).exp() > PLAIN * HOPE {
+                            return None;
+                        }
+                    }
+                    left = Some(ratio);
+                }
             }
         }
-        if at > from {
+        // Fewer bones than those that leave too much leave more.
+        if at > from || best.is_none() {
             break;
         }
     }
     // Luck has a part in it: more starts near there.
     for i in 0..effort / 2 {
         let bones = (NUMBERS[at] * [8, 9, 7][i % 3]).div_ceil(8);
-        if let (Some(new), Some(old)) = (run(bones, 2 + i as u64), &best)
+        if let (Some(Ok(new)), Some(old)) = (run(bones, 2 + i as u64), &best)
             && new.0 < old.0
         {
             best = Some(new);
@@ -233,6 +257,8 @@ pub fn choose(
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
+/// How much more than that may be what is expected of the most bones, when fewer are tried.
+const HOPE: f64 = 1.2;
 
 /// What all starts stand on.
 struct Ground<'a> {

@@ -1,9 +1,10 @@
 //! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for the
 //! elements that its metadata names.
 
-use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, u32s};
+use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, texts, u32s, wide};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
-use crate::{Attribute, Error, Scope};
+use crate::{Attribute, Error, Numbers, Scope};
+use std::sync::Arc;
 
 /// Values longer than this are not shown.
 const SHOWN_BYTES: usize = 256;
@@ -158,18 +159,20 @@ impl Param {
 
     fn fit(&self, place: &Place, first: Sizes, last: Sizes) -> Outcome<(Scope, Option<Fault>)> {
         let counted = self.indices.as_ref().unwrap_or(&self.values);
-        let Some(size) = size_of(counted.pod) else {
-            return Ok(Err("its values are not numbers".into()));
-        };
-        let width = match self.indices {
-            Some(_) => size,
-            None => size * counted.extent,
-        };
         let archive = &place.archive;
+        let count = |sample: usize| match (size_of(counted.pod), &self.indices) {
+            (Some(size), Some(_)) => Ok(archive.size(counted.id, sample)? / size),
+            (Some(size), None) => Ok(archive.size(counted.id, sample)? / (size * counted.extent)),
+            // Texts.
+            (None, _) => read_bytes(&**archive, counted.id, sample, |bytes| {
+                bytes.iter().filter(|b| **b == 0).count()
+            }),
+        };
         // Values are read later, but that they can be is found out now.
         archive.size(self.values.id, 0)?;
         let declared = self.scope();
-        let count = archive.size(counted.id, 0)? / width;
+        let (last_sample, count_at) = (counted.samples - 1, count);
+        let count = count_at(0)?;
         if declared.is_some_and(|scope| first.of(scope) == count) {
             return Ok(Ok((declared.unwrap_or(Scope::Constant), None)));
         }
@@ -192,7 +195,7 @@ impl Param {
         }
         // Some exporters get the first frame wrong and the others right.
         if let Some(scope) = declared {
-            let count = archive.size(counted.id, counted.samples - 1)? / width;
+            let count = count_at(last_sample)?;
             if counted.samples > 1 && last.of(scope) == count {
                 let fault = "its first sample does not fit the mesh and is not used there";
                 return Ok(Ok((scope, Some(fault.into()))));
@@ -208,6 +211,17 @@ impl Param {
     pub fn integers(&self) -> Option<Decode<i64>> {
         let single = self.values.extent == 1 && self.is_single();
         i64s(self.values.pod).filter(|_| single)
+    }
+
+    /// Decoder of one to four floats per element.
+    pub fn numbers(&self) -> Option<Decode<[f32; 4]>> {
+        wide(self.values.pod, self.values.extent).filter(|_| self.is_single())
+    }
+
+    /// Decoder of texts, where there is one per element.
+    pub fn texts(&self) -> Option<Decode<Arc<str>>> {
+        let single = self.values.pod == Pod::String && self.values.extent == 1 && self.is_single();
+        single.then(texts)
     }
 
     /// Decoder of `TO` floats of this parameter's elements; `None` where these are no such numbers.
@@ -253,6 +267,27 @@ pub fn type_name(header: &PropertyHeader) -> String {
         1 => pod.into(),
         n => format!("{pod} x{n}"),
     }
+}
+
+/// Numbers of a compound of properties that are one to four floats each, for the whole object.
+pub fn numbers(place: &Place, compound: u64) -> Result<Vec<Numbers>, Error> {
+    let mut list = Vec::new();
+    for property in place.archive.properties(compound)? {
+        let single = property.kind == PropertyKind::Scalar && property.samples > 0;
+        let Some(decode) = wide(property.pod, property.extent).filter(|_| single) else {
+            continue;
+        };
+        list.push(Numbers {
+            components: property.extent,
+            attribute: Attribute {
+                name: property.name.clone(),
+                scope: Scope::Constant,
+                values: place.channel(&property, decode),
+                indices: None,
+            },
+        });
+    }
+    Ok(list)
 }
 
 /// Name, type and, where short, the first value of each property of a compound.

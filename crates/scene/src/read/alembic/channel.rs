@@ -222,6 +222,35 @@ pub fn i64s(pod: Pod) -> Option<Decode<i64>> {
     })
 }
 
+/// Decoder of one to four floats per element to four, the missing ones 0; `None` where they are none.
+pub fn wide(pod: Pod, extent: usize) -> Option<Decode<[f32; 4]>> {
+    if !matches!(pod, Pod::F16 | Pod::F32 | Pod::F64) {
+        return None;
+    }
+    match extent {
+        1 => floats::<1, 4>(pod, false, 0.0),
+        2 => floats::<2, 4>(pod, false, 0.0),
+        3 => floats::<3, 4>(pod, false, 0.0),
+        4 => floats::<4, 4>(pod, false, 0.0),
+        _ => None,
+    }
+}
+
+/// Decoder of texts, each ended by a zero byte; what is no UTF-8 is replaced.
+pub fn texts() -> Decode<Arc<str>> {
+    Box::new(|bytes, out| {
+        // Equal ones, which mostly stand next to each other, are one.
+        let mut last: (&[u8], Arc<str>) = (&[], "".into());
+        for text in bytes.split_inclusive(|&b| b == 0) {
+            let text = text.strip_suffix(&[0]).unwrap_or(text);
+            if text != last.0 {
+                last = (text, String::from_utf8_lossy(text).into());
+            }
+            out.push(last.1.clone());
+        }
+    })
+}
+
 /// Decoder of stored numbers of `S` bytes, one value each.
 pub fn numbers<const S: usize, T: 'static>(
     number: impl Fn([u8; S]) -> T + Send + Sync + 'static,

@@ -1,9 +1,14 @@
 //! PolyMesh and SubD: points, faces and what hangs on them.
 
-use super::attributes::{Param, Sizes, describe};
+use super::attributes::{Param, Sizes, describe, numbers};
 use super::channel::{Place, floats, i32s, size_of};
 use super::core::{PropertyHeader, PropertyKind};
-use crate::{Attribute, Channel, Error, Mesh, Remark, Topology, Winding};
+use crate::{
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source,
+    TimeSampling, Topology, Winding,
+};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Why a mesh cannot be read at all.
 pub type Fault = String;
@@ -76,6 +81,8 @@ pub fn read(
         other_attributes: Vec::new(),
         is_subd,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     };
     let mut reader = Attributes {
@@ -217,6 +224,22 @@ impl Attributes<'_> {
             {
                 self.mesh.integers.push(attribute);
             }
+            if let Some(decode) = param.numbers()
+                && let Ok(Ok((attribute, None))) =
+                    param.attribute(self.place, decode, self.first, self.last)
+            {
+                let components = extent;
+                self.mesh.numbers.push(Numbers {
+                    components,
+                    attribute,
+                });
+            }
+            if let Some(decode) = param.texts()
+                && let Ok(Ok((attribute, None))) =
+                    param.attribute(self.place, decode, self.first, self.last)
+            {
+                self.mesh.names.push(attribute);
+            }
             let description = param.describe();
             self.mesh.other_attributes.push((param.name, description));
         }
@@ -273,6 +296,110 @@ impl Attributes<'_> {
     }
 }
 
+/// What attributes of faces are called that name materials, in lower case: Houdini's, and those of exporters.
+const MATERIALS: [&str; 5] = [
+    "shop_materialpath",
+    "materialpath",
+    "material",
+    "material_name",
+    "shadinggroup",
+];
+
+/// Names of materials on faces as sets of faces, for a mesh that has none (A10, F01). Names that no face has in the first sample are not looked for later.
+pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
+    let is = |a: &&Attribute<Arc<str>>| {
+        a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase())
+    };
+    let Some(attribute) = mesh
+        .names
+        .iter()
+        .find(is)
+        .filter(|_| mesh.face_sets.is_empty())
+    else {
+        return Ok(());
+    };
+    let by_face = Arc::new(ByFace(attribute.clone()));
+    let mut names = Vec::new();
+    by_face.names(0, &mut names)?;
+    let mut seen = HashSet::new();
+    names.retain(|name| !name.is_empty() && seen.insert(name.clone()));
+    let set = |name: Arc<str>| FaceSet {
+        name: name.to_string(),
+        faces: Channel::new(
+            by_face.sampling().clone(),
+            Arc::new(FacesOf {
+                name,
+                by_face: by_face.clone(),
+            }),
+        ),
+    };
+    mesh.face_sets = names.into_iter().take(MAX_NAMED).map(set).collect();
+    Ok(())
+}
+
+/// Most materials that attributes of faces can name.
+const MAX_NAMED: usize = 4096;
+
+/// A name per face.
+struct ByFace(Attribute<Arc<str>>);
+
+impl ByFace {
+    /// What changes more often: who is named, or the names.
+    fn sampling(&self) -> &Arc<TimeSampling> {
+        match &self.0.indices {
+            Some(indices) if indices.len() > 1 => indices.sampling(),
+            _ => self.0.values.sampling(),
+        }
+    }
+
+    fn samples(&self) -> usize {
+        let indices = self.0.indices.as_ref().map_or(1, |i| i.len());
+        self.0.values.len().max(indices)
+    }
+
+    fn names(&self, i: usize, out: &mut Vec<Arc<str>>) -> Result<(), Error> {
+        let values = &self.0.values;
+        values.read(i.min(values.len() - 1), out)?;
+        if let Some(indices) = self.0.indices.as_ref().filter(|i| !i.is_empty()) {
+            let mut list = Vec::new();
+            indices.read(i.min(indices.len() - 1), &mut list)?;
+            let of = |&i: &u32| out.get(i as usize).cloned().unwrap_or_default();
+            *out = list.iter().map(of).collect();
+        }
+        Ok(())
+    }
+}
+
+/// The faces of one name.
+struct FacesOf {
+    name: Arc<str>,
+    by_face: Arc<ByFace>,
+}
+
+impl Source<i32> for FacesOf {
+    fn len(&self) -> usize {
+        self.by_face.samples()
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let Attribute {
+            values, indices, ..
+        } = &self.by_face.0;
+        let indices = indices.as_ref().filter(|c| !c.is_empty());
+        let of = indices.map_or(0, |c| c.identity(i.min(c.len() - 1)));
+        values.identity(i.min(values.len() - 1)) ^ of.rotate_left(64)
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
+        let mut names = Vec::new();
+        self.by_face.names(i, &mut names)?;
+        out.clear();
+        let own = (0..).zip(&names).filter(|(_, name)| **name == self.name);
+        out.extend(own.map(|(face, _): (i32, _)| face));
+        Ok(())
+    }
+}
+
 /// Samples of the schema.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
     let own = properties
@@ -298,4 +425,14 @@ pub fn user_properties(
         remarks.push(Remark::new(&*place.path, what));
         Ok(Vec::new())
     })
+}
+
+/// User properties that are numbers, of an object as a whole (E11). What cannot be read was said by [`user_properties`].
+pub fn user_numbers(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
+    let user = (properties.iter())
+        .find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
+    let Some(user) = user else {
+        return Ok(Vec::new());
+    };
+    numbers(place, user.id).or_else(|error| broken(error).map(|_| Vec::new()))
 }

@@ -4,8 +4,8 @@
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
 use super::{instance, mesh, xform};
-use crate::{Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
-use std::collections::HashSet;
+use crate::{Error, FaceSet, Node, NodeId, NodeKind, Numbers, Remark, Scene};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Deeper trees are cut off.
@@ -52,6 +52,7 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
         instances: Vec::new(),
         seen: HashSet::new(),
         path_bytes: 0,
+        numbers: HashMap::new(),
     };
     walk.run()?;
     let Walk {
@@ -64,6 +65,12 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
     match scene.count() {
         Ok(counts) => scene.counts = counts,
         Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
+    }
+    for mesh in &mut scene.meshes {
+        if let Err(error) = mesh::name_materials(mesh) {
+            let what = format!("names of materials left out: {}", tolerate(error)?);
+            remarks.push(Remark::new(&mesh.path, what));
+        }
     }
     Ok((scene, remarks))
 }
@@ -102,6 +109,8 @@ struct Walk {
     /// Objects by handle: one that comes a second time is a fault of the file.
     seen: HashSet<u64>,
     path_bytes: usize,
+    /// Numbers among the user properties of transforms.
+    numbers: HashMap<NodeId, Vec<Numbers>>,
 }
 
 /// An object that is still to be read.
@@ -307,6 +316,27 @@ impl Walk {
         node.kind = kind;
         self.remark_kind(&place.path, kind);
         node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
+        let mut numbers = mesh::user_numbers(place, &properties)?;
+        match node.mesh {
+            // What a mesh does not say itself its transform may say.
+            Some(mesh) => {
+                let above = node.parent.and_then(|parent| self.numbers.get(&parent));
+                let numbers_of = &mut self.scene.meshes[mesh].numbers;
+                for more in numbers
+                    .drain(..)
+                    .chain(above.into_iter().flatten().cloned())
+                {
+                    let name = &more.attribute.name;
+                    if !numbers_of.iter().any(|n| n.attribute.name == *name) {
+                        numbers_of.push(more);
+                    }
+                }
+            }
+            None if kind == NodeKind::Xform && !numbers.is_empty() => {
+                self.numbers.insert(self.scene.nodes.len(), numbers);
+            }
+            None => {}
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::core::*;
 use super::schema;
 use crate::*;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A property to be.
 enum Prop {
@@ -78,6 +78,8 @@ struct Memory {
     objects: Vec<(Vec<ObjectHeader>, u64)>,
     compounds: Vec<Vec<PropertyHeader>>,
     samples: Vec<Vec<Vec<u8>>>,
+    /// Property and sample of each payload that was read.
+    payloads: Arc<Mutex<Vec<(u64, usize)>>>,
 }
 
 impl Memory {
@@ -179,6 +181,7 @@ impl Archive for Memory {
         Ok(self.samples[property as usize][sample].len())
     }
     fn read(&self, property: u64, sample: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.payloads.lock().unwrap().push((property, sample));
         out.clear();
         out.extend_from_slice(&self.samples[property as usize][sample]);
         Ok(())
@@ -297,7 +300,43 @@ fn square(more: Vec<Prop>) -> Object {
 }
 
 #[test]
-fn attributes_of_all_kinds() {
+fn f02_only_the_property_and_frame_that_are_asked_for_are_read() {
+    let points = |z: f32| f32s(&[0.0, 0.0, z, 1.0, 0.0, z, 0.0, 1.0, z]);
+    let properties = vec![
+        array(
+            "P",
+            Pod::F32,
+            3,
+            "",
+            (0..9).map(|i| points(i as f32)).collect(),
+        ),
+        array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2])]),
+        array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3])]),
+        array(
+            "N",
+            Pod::F32,
+            3,
+            "geoScope=vtx",
+            (0..9).map(|i| points(-(i as f32))).collect(),
+        ),
+    ];
+    let mut memory = Memory::default();
+    let mesh = object("m", MESH, vec![Prop::Compound(".geom", "", properties)]);
+    memory.add_object(object("ABC", "", vec![]).with(vec![mesh]));
+    let payloads = memory.payloads.clone();
+    let (scene, _) = schema::read(Arc::new(memory)).unwrap();
+    assert_eq!(*payloads.lock().unwrap(), [], "nothing when it is opened");
+    let mut out = Vec::new();
+    sample::positions_at(&scene.meshes[0], 2.5, &mut out).unwrap();
+    assert_eq!((out[0][2], out.len()), (5.0, 3));
+    // Points are property 0, half a second apart.
+    assert_eq!(*payloads.lock().unwrap(), [(0, 5)]);
+    sample::positions_at(&scene.meshes[0], 2.75, &mut out).unwrap();
+    assert_eq!(*payloads.lock().unwrap(), [(0, 5), (0, 5), (0, 6)]);
+}
+
+#[test]
+fn f01_attributes_of_all_kinds() {
     let indexed = Prop::Compound(
         "uv",
         "geoScope=fvr;sourceName=UVMap",
@@ -338,6 +377,42 @@ fn attributes_of_all_kinds() {
         ),
         array("short", Pod::I32, 1, "geoScope=vtx", vec![i32s(&[7, -7])]),
         array("pair", Pod::I32, 2, "geoScope=vtx", vec![i32s(&[1; 8])]),
+        array("heat", Pod::F64, 1, "geoScope=uni", vec![f64s(&[3.5, 4.5])]),
+        array(
+            "flow",
+            Pod::F32,
+            4,
+            "geoScope=con",
+            vec![f32s(&[1.0, 2.0, 3.0, 4.0])],
+        ),
+        array(
+            "name",
+            Pod::String,
+            1,
+            "geoScope=vtx",
+            vec![b"a\0a\0\xFFb\0\0".to_vec()],
+        ),
+        Prop::Compound(
+            "shop_materialpath",
+            "geoScope=uni",
+            vec![
+                array(
+                    ".vals",
+                    Pod::String,
+                    1,
+                    "",
+                    vec![b"/mat/red\0/mat/blue\0".to_vec()],
+                ),
+                array(".indices", Pod::U32, 1, "", vec![i32s(&[1, 0])]),
+            ],
+        ),
+        array(
+            "shortname",
+            Pod::String,
+            1,
+            "geoScope=vtx",
+            vec![b"a\0b".to_vec()],
+        ),
         array(
             "bad",
             Pod::F32,
@@ -362,6 +437,8 @@ fn attributes_of_all_kinds() {
                     scalar("answer", Pod::I32, 1, vec![i32s(&[42])]),
                     scalar("author", Pod::String, 1, vec![b"nobody\0".to_vec()]),
                     scalar("scale", Pod::F32, 3, vec![f32s(&[0.1, 2.0, 3.0])]),
+                    scalar("age", Pod::F64, 1, vec![f64s(&[1.0]), f64s(&[2.0])]),
+                    scalar("heat", Pod::F32, 1, vec![f32s(&[9.0])]),
                 ],
             ),
         ])],
@@ -403,7 +480,9 @@ fn attributes_of_all_kinds() {
         ]
     );
     let others: Vec<&str> = mesh.other_attributes.iter().map(|o| &o.0[..]).collect();
-    assert_eq!(others, ["Pref", "piece", "short", "pair"]);
+    let unused = ["heat", "flow", "name", "shop_materialpath", "shortname"];
+    assert_eq!(others[..4], ["Pref", "piece", "short", "pair"]);
+    assert_eq!(others[4..], unused);
     assert_eq!(mesh.other_attributes[0].1, "float32 x3, vertex");
     // Whole numbers, one each, that fit the mesh.
     let [piece] = &mesh.integers[..] else {
@@ -413,6 +492,47 @@ fn attributes_of_all_kinds() {
     let mut pieces = Vec::new();
     piece.values.read(0, &mut pieces).unwrap();
     assert_eq!(pieces, [7, -7, 7, 0]);
+    // Other numbers, those of the object among them; what an attribute says stands before what a user property says.
+    let numbers: Vec<(&str, Scope, usize, usize, [f32; 4])> = (mesh.numbers.iter())
+        .map(|n| {
+            let (attribute, mut values) = (&n.attribute, Vec::new());
+            let last = attribute.values.len() - 1;
+            attribute.values.read(last, &mut values).unwrap();
+            let last = *values.last().unwrap();
+            (
+                &attribute.name[..],
+                attribute.scope,
+                n.components,
+                values.len(),
+                last,
+            )
+        })
+        .collect();
+    assert_eq!(
+        numbers,
+        [
+            ("Pref", Scope::Vertex, 3, 4, [0.0; 4]),
+            ("heat", Scope::Uniform, 1, 2, [4.5, 0.0, 0.0, 0.0]),
+            ("flow", Scope::Constant, 4, 1, [1.0, 2.0, 3.0, 4.0]),
+            ("scale", Scope::Constant, 3, 1, [0.1, 2.0, 3.0, 0.0]),
+            ("age", Scope::Constant, 1, 1, [2.0, 0.0, 0.0, 0.0]),
+        ]
+    );
+    // Texts, one each; those of materials make sets of faces.
+    let names: Vec<&str> = mesh.names.iter().map(|n| &n.name[..]).collect();
+    assert_eq!(names, ["name", "shop_materialpath"]);
+    let mut texts = Vec::new();
+    mesh.names[0].values.read(0, &mut texts).unwrap();
+    let texts: Vec<&str> = texts.iter().map(|t| &t[..]).collect();
+    assert_eq!(texts, ["a", "a", "\u{FFFD}b", ""]);
+    let sets: Vec<(&str, Vec<i32>)> = (mesh.face_sets.iter())
+        .map(|set| {
+            let mut faces = Vec::new();
+            set.faces.read(0, &mut faces).unwrap();
+            (&set.name[..], faces)
+        })
+        .collect();
+    assert_eq!(sets, [("/mat/blue", vec![0]), ("/mat/red", vec![1])]);
     let user: Vec<&str> = scene.nodes[0]
         .user_properties
         .iter()
@@ -420,7 +540,13 @@ fn attributes_of_all_kinds() {
         .collect();
     assert_eq!(
         user,
-        ["int32 = 42", "string = \"nobody\"", "float32 x3 = 0.1 2 3"]
+        [
+            "int32 = 42",
+            "string = \"nobody\"",
+            "float32 x3 = 0.1 2 3",
+            "float64 = 1",
+            "float32 = 9"
+        ]
     );
     assert_eq!(remarks.len(), 3, "{remarks:?}");
     for (remark, word) in remarks

@@ -5,8 +5,8 @@ use super::tree::Posing;
 use super::{Rig, identity_of};
 use crate::read::shape;
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scope, Skin, Source, TimeSampling,
-    Topology, Winding,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Skin, Source,
+    TimeSampling, Topology, Winding,
 };
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
@@ -27,8 +27,7 @@ struct Primitive {
     colours: Vec<Option<(usize, usize)>>,
     joints: Vec<usize>,
     weights: Vec<usize>,
-    /// Attributes of one number each that the application named.
-    own: Vec<(String, usize)>,
+    own: Vec<Own>,
     indices: Option<usize>,
     mode: Mode,
     /// Positions and normals.
@@ -36,6 +35,13 @@ struct Primitive {
     points: usize,
     faces: usize,
     material: Option<String>,
+}
+
+/// An attribute of one to four numbers per point that the application named.
+struct Own {
+    name: String,
+    components: usize,
+    accessor: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +66,8 @@ pub(super) struct Shape {
     influences: usize,
     /// Names of whole numbers that all primitives have.
     integers: Vec<String>,
+    /// Names of other numbers that all primitives have, and how many they are.
+    numbers: Vec<(String, usize)>,
 }
 
 impl Shape {
@@ -83,6 +91,7 @@ impl Shape {
             targets: 0,
             influences: 0,
             integers: Vec::new(),
+            numbers: Vec::new(),
         };
         let (mut lines, mut empty) = (0, 0);
         for (p, primitive) in mesh.primitives.iter().enumerate() {
@@ -135,11 +144,19 @@ impl Shape {
         if out.primitives.iter().any(|p| p.targets.len() != targets) {
             return Err(document.wrong("primitives of different morph targets", at(0)));
         }
-        let own = out.primitives[0].own.iter().map(|(name, _)| name.clone());
-        for name in own.take(MAX_SETS).collect::<Vec<_>>() {
-            let all = (out.primitives.iter()).all(|p| p.own.iter().any(|(own, _)| *own == name));
-            if all && out.integers(&name, &mut Vec::new())? {
+        let own = out.primitives[0].own.iter().take(MAX_SETS);
+        for (name, components) in own
+            .map(|o| (o.name.clone(), o.components))
+            .collect::<Vec<_>>()
+        {
+            let same = |own: &Own| own.name == name && own.components == components;
+            if !out.primitives.iter().all(|p| p.own.iter().any(same)) {
+                continue;
+            }
+            if components == 1 && out.integers(&name, &mut Vec::new())? {
                 out.integers.push(name);
+            } else {
+                out.numbers.push((name, components));
             }
         }
         Ok(Some(out))
@@ -238,15 +255,35 @@ impl Shape {
         out.clear();
         let mut whole = true;
         for primitive in &self.primitives {
-            let Some((_, accessor)) = primitive.own.iter().find(|(own, _)| own == name) else {
+            let Some(own) = primitive.own.iter().find(|own| own.name == *name) else {
                 return Ok(false);
             };
-            for [value] in self.vectors::<1>(*accessor)? {
+            for [value] in self.vectors::<1>(own.accessor)? {
                 whole &= value.fract() == 0.0;
                 out.push(value as i64);
             }
         }
         Ok(whole)
+    }
+
+    /// Up to four numbers per point; the missing ones are 0.
+    fn numbers(&self, name: &str, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+        fn wide<const N: usize>(values: Vec<[f32; N]>, out: &mut Vec<[f32; 4]>) {
+            let value = |v: [f32; N]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(0.0));
+            out.extend(values.into_iter().map(value));
+        }
+        out.clear();
+        for primitive in &self.primitives {
+            let own = primitive.own.iter().find(|own| own.name == *name);
+            match own.map(|own| (own.components, own.accessor)) {
+                Some((1, accessor)) => wide(self.vectors::<1>(accessor)?, out),
+                Some((2, accessor)) => wide(self.vectors::<2>(accessor)?, out),
+                Some((3, accessor)) => wide(self.vectors::<3>(accessor)?, out),
+                Some((_, accessor)) => wide(self.vectors::<4>(accessor)?, out),
+                None => out.resize(out.len() + primitive.points, [0.0; 4]),
+            }
+        }
+        Ok(())
     }
 
     /// Point of each corner; −1 where the file's is not there.
@@ -429,10 +466,21 @@ fn read_primitive(
     for (name, &accessor) in &json.attributes {
         let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
         // What does not fit is of no use, and nobody has asked for it.
-        if let (Some(name), Some("SCALAR")) = (name.strip_prefix('_'), kind)
-            && let Ok(accessor) = fits(accessor, 1)
+        let components = match kind {
+            Some("SCALAR") => 1,
+            Some("VEC2") => 2,
+            Some("VEC3") => 3,
+            Some("VEC4") => 4,
+            _ => continue,
+        };
+        if let Some(name) = name.strip_prefix('_')
+            && let Ok(accessor) = fits(accessor, components)
         {
-            own.push((name.to_owned(), accessor));
+            own.push(Own {
+                name: name.to_owned(),
+                components,
+                accessor,
+            });
         }
     }
     let mut targets = Vec::with_capacity(json.targets.len());
@@ -862,6 +910,10 @@ pub(super) fn mesh(
         face_sets,
         other_attributes: (shape.integers.iter())
             .map(|name| (name.clone(), "whole numbers, vertex".into()))
+            .chain(
+                (shape.numbers.iter())
+                    .map(|(name, n)| (name.clone(), format!("float x{n}, vertex"))),
+            )
             .collect(),
         integers: (shape.integers.iter())
             .map(|name| {
@@ -872,6 +924,17 @@ pub(super) fn mesh(
                 attribute(name.clone(), values)
             })
             .collect(),
+        numbers: (shape.numbers.iter())
+            .map(|(name, components)| {
+                let own = name.clone();
+                let values = still(shape, move |shape: &Shape, out| shape.numbers(&own, out));
+                Numbers {
+                    components: *components,
+                    attribute: attribute(name.clone(), values),
+                }
+            })
+            .collect(),
+        names: Vec::new(),
         is_subd: false,
         skin: moved.and_then(|moved| moved.skin.as_ref().map(|bound| bound.skin.clone())),
     })

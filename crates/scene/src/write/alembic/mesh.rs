@@ -40,18 +40,18 @@ pub(super) fn add_mesh<'a>(
     let mut names = HashSet::new();
     for (number, uv) in mesh.uvs.iter().enumerate() {
         match number {
-            0 => geom.extend(attribute(plan, uv, "uv", "vector", &faces)),
+            0 => geom.extend(attribute(plan, uv, "uv", ("vector", 2), &faces)),
             _ => others.extend(attribute(
                 plan,
                 uv,
                 &free(&mut names, &uv.name),
-                "vector",
+                ("vector", 2),
                 &faces,
             )),
         }
     }
     if let Some(normals) = &mesh.normals {
-        geom.extend(attribute(plan, normals, "N", "normal", &faces));
+        geom.extend(attribute(plan, normals, "N", ("normal", 3), &faces));
     }
     if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
         geom.push(array(
@@ -64,7 +64,12 @@ pub(super) fn add_mesh<'a>(
     }
     for colours in &mesh.colours {
         let name = free(&mut names, &colours.name);
-        others.extend(attribute(plan, colours, &name, "rgba", &faces));
+        others.extend(attribute(plan, colours, &name, ("rgba", 4), &faces));
+    }
+    for numbers in &mesh.numbers {
+        let name = free(&mut names, &numbers.attribute.name);
+        let form = ("", numbers.components);
+        others.extend(attribute(plan, &numbers.attribute, &name, form, &faces));
     }
     if !others.is_empty() {
         geom.push(Property {
@@ -159,7 +164,8 @@ fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
 pub(super) trait Element: Clone + Send + Sync + 'static {
     const POD: Pod;
     const EXTENT: usize;
-    fn put(&self, out: &mut Vec<u8>);
+    /// Appends the first `extent` numbers.
+    fn put(&self, extent: usize, out: &mut Vec<u8>);
 }
 
 macro_rules! element {
@@ -167,7 +173,7 @@ macro_rules! element {
         impl Element for $type {
             const POD: Pod = Pod::$pod;
             const EXTENT: usize = 1;
-            fn put(&self, out: &mut Vec<u8>) {
+            fn put(&self, _: usize, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
         }
@@ -179,8 +185,8 @@ element!(u32, U32);
 impl<const N: usize> Element for [f32; N] {
     const POD: Pod = Pod::F32;
     const EXTENT: usize = N;
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.iter().flat_map(|v| v.to_le_bytes()));
+    fn put(&self, extent: usize, out: &mut Vec<u8>) {
+        out.extend(self.iter().take(extent).flat_map(|v| v.to_le_bytes()));
     }
 }
 
@@ -206,6 +212,18 @@ fn array<'a, T: Element>(
     channel: &'a Channel<T>,
     faces: Option<Rc<Faces<'a>>>,
 ) -> Property {
+    narrow(plan, name, meta, channel, faces, T::EXTENT)
+}
+
+/// The same, with the first `extent` numbers of each element.
+fn narrow<'a, T: Element>(
+    plan: &mut Plan<'a>,
+    name: &str,
+    meta: &str,
+    channel: &'a Channel<T>,
+    faces: Option<Rc<Faces<'a>>>,
+    extent: usize,
+) -> Property {
     let faces = faces.filter(|f| f.reverse);
     // The same values in other faces are other values when those are reversed.
     let by_faces = faces.clone();
@@ -214,14 +232,14 @@ fn array<'a, T: Element>(
         name,
         meta,
         channel,
-        (false, T::POD, T::EXTENT),
+        (false, T::POD, extent),
         move |i, out| {
             channel.read(i, &mut values)?;
             if let Some(faces) = &faces {
                 faces.reverse(&mut values, channel.time(i))?;
             }
-            out.reserve(values.len() * 4 * T::EXTENT);
-            values.iter().for_each(|v| v.put(out));
+            out.reserve(values.len() * 4 * extent);
+            values.iter().for_each(|v| v.put(extent, out));
             Ok(())
         },
     );
@@ -235,12 +253,12 @@ fn array<'a, T: Element>(
     property
 }
 
-/// A geometry parameter: plain, or a compound of palette and indices. None where it has no samples.
+/// A geometry parameter of the first `components` numbers: plain, or a compound of palette and indices. None where it has no samples.
 fn attribute<'a, const N: usize>(
     plan: &mut Plan<'a>,
     attribute: &'a Attribute<[f32; N]>,
     name: &str,
-    interpretation: &str,
+    (interpretation, components): (&str, usize),
     faces: &Rc<Faces<'a>>,
 ) -> Option<Property> {
     let scope = match attribute.scope {
@@ -251,7 +269,7 @@ fn attribute<'a, const N: usize>(
         Scope::FaceVarying => "fvr",
     };
     let mut meta = format!(
-        "arrayExtent=1;geoScope={scope};interpretation={interpretation};isGeomParam=true;podExtent={N};podName=float32_t"
+        "arrayExtent=1;geoScope={scope};interpretation={interpretation};isGeomParam=true;podExtent={components};podName=float32_t"
     );
     let own = attribute.name.replace([';', '='], "_");
     if name == "uv" && !own.is_empty() && own != name {
@@ -262,9 +280,16 @@ fn attribute<'a, const N: usize>(
         return None;
     }
     let Some(indices) = attribute.indices.as_ref().filter(|i| !i.is_empty()) else {
-        return Some(array(plan, name, &meta, &attribute.values, corners));
+        return Some(narrow(
+            plan,
+            name,
+            &meta,
+            &attribute.values,
+            corners,
+            components,
+        ));
     };
-    let values = array(plan, ".vals", &meta, &attribute.values, None);
+    let values = narrow(plan, ".vals", &meta, &attribute.values, None, components);
     let indices = array(plan, ".indices", "", indices, corners);
     Some(Property {
         name: name.into(),

@@ -93,6 +93,8 @@ fn scene(winding: Winding) -> Scene {
         other_attributes: Vec::new(),
         is_subd: false,
         integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
         skin: None,
     };
     Scene {

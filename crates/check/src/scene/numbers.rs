@@ -1,0 +1,109 @@
+//! Attributes of parts as attributes of points, so that files of other kinds can have them.
+
+use super::{Shared, frames};
+use meshreel::record::Method;
+use meshreel::{Pair, PartAttribute};
+use meshreel_scene::{Attribute, Error, Identity, Mesh, Numbers, Scope, Source};
+
+/// Gives meshes the attributes of what shows them; none where that differs.
+pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
+    let reel = shared.frames.reel();
+    let nodes = &reel.description().nodes;
+    let all = reel.all_attributes().map_err(frames::error)?;
+    for (m, mesh) in meshes.iter_mut().enumerate() {
+        let shown: Vec<u32> = (0u32..)
+            .zip(nodes)
+            .filter(|(_, node)| node.mesh == Some(m as u32))
+            .map(|(n, _)| n)
+            .collect();
+        let Some(own) = all.iter().find(|own| own.nodes == shown) else {
+            continue;
+        };
+        let order = shared.order(m)?;
+        for attribute in &own.attributes {
+            mesh.numbers.extend(numbers(
+                shared,
+                m,
+                order.as_deref().map(Vec::as_slice),
+                attribute,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn numbers(
+    shared: &Shared,
+    mesh: usize,
+    order: Option<&[u32]>,
+    attribute: &PartAttribute,
+) -> Option<Numbers> {
+    let record = &shared.frames.reel().description().meshes[mesh];
+    let of_vertex: Option<Vec<u32>> = match (attribute.of_parts(), attribute.of_vertices()) {
+        (Some(groups), _) => shared.frames.rig(mesh, |rig| {
+            let part = |v| rig.influences(v).next().map(|(part, _)| part);
+            let group = |v| part(v).and_then(|p| groups.get(p)).copied();
+            (0..record.vertices as usize)
+                .map(group)
+                .collect::<Option<_>>()
+        })?,
+        (_, Some(groups)) => Some(groups.to_vec()),
+        _ => None,
+    };
+    let (scope, groups) = match of_vertex {
+        // Of what changes its faces only numbers of the whole are kept.
+        Some(_) if record.method == Method::Fluid => return None,
+        Some(of_vertex) => {
+            let of = |&v: &u32| of_vertex.get(v as usize).copied();
+            let groups = match order {
+                Some(order) => order.iter().map(of).collect::<Option<_>>()?,
+                None => of_vertex,
+            };
+            (Scope::Vertex, groups)
+        }
+        None => (Scope::Constant, vec![0]),
+    };
+    let samples = shared.samples(true);
+    let at = |group: usize, i: usize| attribute.at(group, Pair::still(i as u32));
+    let changes = (0..attribute.groups()).any(|g| (1..samples).any(|i| at(g, i) != at(g, 0)));
+    let source = Looked {
+        attribute: attribute.clone(),
+        groups,
+        samples: shared.samples(changes),
+    };
+    Some(Numbers {
+        components: attribute.components(),
+        attribute: Attribute {
+            name: attribute.name().to_owned(),
+            scope,
+            values: shared.channel(changes, source),
+            indices: None,
+        },
+    })
+}
+
+/// The numbers of each point's group.
+struct Looked {
+    attribute: PartAttribute,
+    groups: Vec<u32>,
+    samples: usize,
+}
+
+impl Source<[f32; 4]> for Looked {
+    fn len(&self) -> usize {
+        self.samples
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+        let mut table = vec![[0.0; 4]; self.attribute.groups()];
+        self.attribute.table(Pair::still(i as u32), &mut table);
+        out.clear();
+        let of = |&g: &u32| table.get(g as usize).copied().unwrap_or_default();
+        out.extend(self.groups.iter().map(of));
+        Ok(())
+    }
+}

@@ -1,0 +1,534 @@
+//! Attributes of parts (E11) of any scope (F01): numbers that are equal all over a part are looked up by part, in every frame and between frames; what differs from point
+//! to point is no such thing.
+
+mod flying;
+
+use flying::{Bricks, one_mesh};
+use meshreel::{FrameDecoder, Limits, Pair, PartAttribute, Reel, kind};
+use meshreel_check::verify;
+use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_compile::{Options, PartsChoice, Preset, Report, Silent, compile};
+use meshreel_format::{Summary, Writer};
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::{
+    Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
+};
+use std::sync::Arc;
+
+const BRICKS: usize = 6;
+
+fn options(preset: Preset) -> Options {
+    Options {
+        preset,
+        effort: 2,
+        ..Options::default()
+    }
+}
+
+fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.reel");
+    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let reel = opened(std::fs::read(&path).unwrap());
+    let checked = verify(scene, &reel, &|_, _| ()).unwrap();
+    assert!(checked.ok, "{checked:?}");
+    (reel, report)
+}
+
+fn opened(bytes: Vec<u8>) -> Reel {
+    Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
+}
+
+fn every_frame() -> TimeSampling {
+    TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0 / 24.0,
+    }
+}
+
+fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4]>>) -> Numbers {
+    Numbers {
+        components,
+        attribute: Attribute {
+            name: name.into(),
+            scope,
+            values: Channel::in_memory(every_frame(), samples),
+            indices: None,
+        },
+    }
+}
+
+/// How hot a brick is.
+fn heat(brick: usize, frame: usize) -> f32 {
+    300.0 + 100.0 * brick as f32 + 7.0 * ((frame + brick) as f32 * 0.4).sin()
+}
+
+/// A wall that bursts, with numbers of all scopes.
+fn wall() -> Scene {
+    let mut bricks = Bricks::wall(3, 2);
+    let frames = bricks.frames.len();
+    let (points, faces) = (Bricks::POINTS as usize, 24);
+    assert_eq!(bricks.frames[0].len(), BRICKS * points);
+    assert_eq!(bricks.faces.len(), BRICKS * faces);
+    // One that never moves beside them: no part, or one that is at rest.
+    let first = bricks.frames[0].len() as i32;
+    for frame in &mut bricks.frames {
+        frame.extend([
+            [-9.0, 0.0, 0.0],
+            [-8.0, 0.0, 0.0],
+            [-8.0, 1.0, 0.0],
+            [-9.0, 1.0, 0.0],
+        ]);
+    }
+    bricks.faces.push([first, first + 1, first + 2, first + 3]);
+    let mut scene = bricks.scene();
+    let mesh = &mut scene.meshes[0];
+    let all = |of: &dyn Fn(usize, usize) -> [f32; 4], each: usize, last: usize| {
+        (0..frames)
+            .map(|frame| {
+                let own = (0..BRICKS).flat_map(|b| vec![of(b, frame); each]);
+                own.chain(vec![of(BRICKS, frame); last]).collect()
+            })
+            .collect::<Vec<Vec<[f32; 4]>>>()
+    };
+    let hot = |b: usize, f: usize| [heat(b, f), 0.0, 0.0, 0.0];
+    let tint = |b: usize, _: usize| [b as f32 / 8.0, 0.5, 1.0 / (1.0 + b as f32), 0.0];
+    let wind = |_: usize, f: usize| [f as f32, -(f as f32), 0.0, 1.0];
+    let rough = (0..BRICKS * points + 4).map(|p| [(p as f32 * 1.7).sin(), 0.0, 0.0, 0.0]);
+    mesh.numbers = vec![
+        numbers("heat", Scope::Uniform, 1, all(&hot, faces, 1)),
+        numbers("tint", Scope::Vertex, 3, all(&tint, points, 4)),
+        numbers("same", Scope::FaceVarying, 1, all(&hot, 4 * faces, 4)),
+        numbers(
+            "wind",
+            Scope::Constant,
+            4,
+            (0..frames).map(|f| vec![wind(0, f)]).collect(),
+        ),
+        numbers("rough", Scope::Vertex, 1, vec![rough.collect()]),
+        numbers("broken", Scope::Constant, 1, vec![vec![[f32::NAN; 4]]]),
+        numbers("empty", Scope::Constant, 1, vec![vec![]]),
+    ];
+    let piece =
+        (0..BRICKS + 1).flat_map(|b| vec![b as i64 * 70_001; if b < BRICKS { faces } else { 1 }]);
+    mesh.integers = vec![Attribute {
+        name: "piece".into(),
+        scope: Scope::Uniform,
+        values: Channel::constant(piece.collect()),
+        indices: None,
+    }];
+    scene
+}
+
+fn named<'a>(all: &'a [PartAttribute], name: &str) -> &'a PartAttribute {
+    all.iter()
+        .find(|a| a.name() == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// By brick its group, found by its vertices.
+fn groups(reel: &Reel, attribute: &PartAttribute) -> Vec<usize> {
+    let map = reel.source_map(0).unwrap().unwrap();
+    let mut decoder = FrameDecoder::new(reel).unwrap();
+    decoder.decode(0).unwrap();
+    let view = decoder.mesh(0);
+    let mut out = vec![usize::MAX; BRICKS + 1];
+    for (v, &point) in map.vertex_point.iter().enumerate() {
+        let group = match (attribute.of_parts(), attribute.of_vertices()) {
+            (Some(of), None) => of[view.bones().unwrap().influences(v).next().unwrap().0],
+            (None, Some(of)) => of[v],
+            _ => 0,
+        } as usize;
+        let own = &mut out[(point / Bricks::POINTS) as usize];
+        assert!(*own == usize::MAX || *own == group, "one brick, two groups");
+        *own = group;
+    }
+    out
+}
+
+#[test]
+fn e11_numbers_of_parts_are_looked_up() {
+    let scene = wall();
+    for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
+        let (reel, report) = compiled(&scene, &options(preset));
+        let all = reel.attributes(0).unwrap();
+        let names: Vec<&str> = all.iter().map(PartAttribute::name).collect();
+        assert_eq!(names, ["heat", "tint", "same", "wind", "piece"]);
+        let said: Vec<&str> = (report.remarks.iter()).map(|r| &r.what[..]).collect();
+        assert!(
+            said.iter()
+                .any(|s| s.contains("attribute broken") && s.contains("or none")),
+            "{said:?}"
+        );
+        assert!(
+            said.iter()
+                .any(|s| s.contains("attribute empty") && s.contains("no value")),
+            "{said:?}"
+        );
+        let kept: Vec<usize> = report.meshes[0].attributes.iter().map(|a| a.2).collect();
+        assert_eq!(kept, [BRICKS + 1, BRICKS + 1, BRICKS + 1, 1, BRICKS + 1]);
+        assert!(report.meshes[0].attribute_bytes > 0);
+        let hot = named(&all, "heat");
+        assert_eq!(
+            hot.of_parts().is_some(),
+            preset != Preset::Classic,
+            "{preset:?}"
+        );
+        assert_eq!((hot.components(), named(&all, "tint").components()), (1, 3));
+        let (of_heat, of_piece) = (groups(&reel, hot), groups(&reel, named(&all, "piece")));
+        let mut different = of_heat.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), BRICKS + 1);
+        // The range of all, in all frames: a ten-thousandth of that.
+        let tolerance = 1e-4 * 620.0;
+        for frame in 0..reel.frame_count() {
+            let still = Pair::still(frame as u32);
+            for brick in 0..=BRICKS {
+                let [value, rest @ ..] = hot.at(of_heat[brick], still);
+                assert!((value - heat(brick, frame)).abs() <= tolerance && rest == [0.0; 3]);
+                let [piece, ..] = named(&all, "piece").at(of_piece[brick], still);
+                assert_eq!(piece, brick as f32 * 70_001.0, "whole numbers are exact");
+            }
+            let [x, y, z, w] = named(&all, "wind").at(0, still);
+            let frame = frame as f32;
+            assert!((x - frame).abs() < 0.01 && (y + frame).abs() < 0.01 && (z, w) == (0.0, 1.0));
+        }
+        // On straight lines between frames, as everything is.
+        let half = Pair {
+            first: 12,
+            second: 13,
+            blend: 0.25,
+        };
+        let mut table = vec![[0.0; 4]; hot.groups()];
+        hot.table(half, &mut table);
+        for brick in 0..=BRICKS {
+            let wanted = 0.75 * heat(brick, 12) + 0.25 * heat(brick, 13);
+            assert!((table[of_heat[brick]][0] - wanted).abs() <= tolerance);
+        }
+        assert_eq!(hot.at(99, half), [0.0; 4]);
+    }
+}
+
+#[test]
+fn e11_on_request_only() {
+    let scene = wall();
+    let without = Options {
+        channels: sample::Channels {
+            attributes: false,
+            ..sample::Channels::default()
+        },
+        ..options(Preset::Small)
+    };
+    let (with, report) = compiled(&scene, &options(Preset::Small));
+    let (reel, _) = compiled(&scene, &without);
+    assert!(reel.all_attributes().unwrap().is_empty());
+    assert!(reel.attributes(0).unwrap().is_empty());
+    let more = with.file_bytes() - reel.file_bytes();
+    assert!(
+        more.abs_diff(report.meshes[0].attribute_bytes) < 64,
+        "{more}"
+    );
+    assert!(matches!(
+        reel.attributes(7),
+        Err(meshreel::Error::Misuse { .. })
+    ));
+    // The checker knows what was asked for.
+    let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
+    assert!(!others.ok);
+    let mut colder = wall();
+    colder.meshes[0].numbers[3] = numbers("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
+    let checked = verify(&colder, &with, &|_, _| ()).unwrap();
+    assert!(
+        !checked.ok && checked.failures[0].what.contains("wind"),
+        "{checked:?}"
+    );
+    let mut more = wall();
+    more.meshes[0].numbers.push(numbers(
+        "new",
+        Scope::Constant,
+        1,
+        vec![vec![[1.0, 0.0, 0.0, 0.0]]],
+    ));
+    let checked = verify(&more, &with, &|_, _| ()).unwrap();
+    assert!(
+        !checked.ok && checked.failures[0].what.contains("new is missing"),
+        "{checked:?}"
+    );
+}
+
+/// Squares side by side, all with the same points, each with an age.
+fn squares(ages: &[f32]) -> Scene {
+    let square = || {
+        one_mesh(
+            vec![vec![
+                [0.0; 3],
+                [1.0, 0.0, 0.0],
+                [1.0, 1.0, 0.0],
+                [0.0, 1.0, 0.0],
+            ]],
+            vec![4],
+            vec![0, 1, 2, 3],
+        )
+    };
+    let mut scene = Scene::default();
+    for (i, &age) in ages.iter().enumerate() {
+        let mut one = square();
+        let (mut node, mut mesh) = (one.nodes.remove(0), one.meshes.remove(0));
+        (node.name, node.path, node.mesh) = (format!("m{i}"), format!("/m{i}"), Some(i));
+        mesh.path = node.path.clone();
+        mesh.numbers = vec![numbers(
+            "age",
+            Scope::Constant,
+            1,
+            vec![vec![[age, 0.0, 0.0, 0.0]]],
+        )];
+        scene.nodes.push(node);
+        scene.meshes.push(mesh);
+    }
+    scene
+}
+
+#[test]
+fn e11_what_shows_one_mesh_may_differ_in_numbers() {
+    let (reel, _) = compiled(&squares(&[1.0, 2.0, 2.0, 9.0]), &options(Preset::Small));
+    assert_eq!(reel.description().meshes.len(), 1);
+    for (node, age) in [1.0, 2.0, 2.0, 9.0].into_iter().enumerate() {
+        let all = reel.attributes(node).unwrap();
+        assert_eq!(
+            named(&all, "age").at(0, Pair::still(0)),
+            [age, 0.0, 0.0, 0.0]
+        );
+        assert!(all[0].of_parts().is_none() && all[0].of_vertices().is_none());
+    }
+    // Instances of one mesh say it once.
+    let mut scene = squares(&[4.0, 5.0]);
+    for node in 2..40 {
+        let mut more = scene.nodes[0].clone();
+        (more.name, more.path) = (format!("n{node}"), format!("/n{node}"));
+        scene.nodes.push(more);
+    }
+    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    let all = reel.all_attributes().unwrap();
+    let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
+    assert_eq!(nodes, [39, 1]);
+    assert_eq!(
+        named(&reel.attributes(39).unwrap(), "age").at(0, Pair::still(0))[0],
+        4.0
+    );
+}
+
+#[test]
+fn e11_numbers_alone_make_frames() {
+    let mut scene = squares(&[0.0]);
+    let samples = (0..20)
+        .map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]])
+        .collect();
+    scene.meshes[0].numbers = vec![numbers("age", Scope::Constant, 1, samples)];
+    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    assert_eq!(reel.frame_count(), 20);
+    let all = reel.attributes(0).unwrap();
+    for frame in 0..20u32 {
+        let [age, ..] = named(&all, "age").at(0, Pair::still(frame));
+        assert!((age - (frame * frame) as f32).abs() <= 1e-4 * 361.0);
+    }
+}
+
+#[test]
+fn e11_faces_that_change_keep_numbers_of_the_whole() {
+    let mut scene = Bricks::wall(2, 1).scene();
+    let mesh = &mut scene.meshes[0];
+    mesh.topology = Topology::Heterogeneous;
+    // The last face is missing in every other frame.
+    let all = [4; 48];
+    let counts = (0..36).map(|f| all[..48 - f % 2].to_vec()).collect();
+    let mut indices = Vec::new();
+    mesh.face_indices.read(0, &mut indices).unwrap();
+    let corners = (0..36)
+        .map(|f| indices[..4 * (48 - f % 2)].to_vec())
+        .collect();
+    mesh.face_counts = Channel::in_memory(every_frame(), counts);
+    mesh.face_indices = Channel::in_memory(every_frame(), corners);
+    let one = |v: f32| [v, 0.0, 0.0, 0.0];
+    mesh.numbers = vec![
+        numbers(
+            "age",
+            Scope::Constant,
+            1,
+            (0..36).map(|f| vec![one(f as f32)]).collect(),
+        ),
+        numbers("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
+    ];
+    let (reel, report) = compiled(&scene, &options(Preset::Small));
+    assert_eq!(report.meshes[0].method, "fluid");
+    let all = reel.attributes(0).unwrap();
+    assert_eq!(all.len(), 1);
+    assert!((all[0].at(0, Pair::still(35))[0] - 35.0).abs() < 0.01);
+}
+
+#[test]
+fn f01_scopes_come_through_alembic() {
+    let scene = wall();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wall.abc");
+    write::alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
+    let (back, _) = read::open(&path, &ReadOptions::default()).unwrap();
+    let of = |mesh: &Mesh| -> Vec<(String, Scope, usize)> {
+        let all = mesh.numbers.iter().filter(|n| n.attribute.name != "empty");
+        all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components))
+            .collect()
+    };
+    assert_eq!(of(&back.meshes[0]), of(&scene.meshes[0]));
+    let (reel, _) = compiled(&back, &options(Preset::Small));
+    let all = reel.attributes(0).unwrap();
+    let names: Vec<&str> = all.iter().map(PartAttribute::name).collect();
+    assert_eq!(names, ["heat", "tint", "same", "wind"]);
+    let hot = named(&all, "heat");
+    let of_heat = groups(&reel, hot);
+    for brick in 0..=BRICKS {
+        let [value, ..] = hot.at(of_heat[brick], Pair::still(20));
+        assert!((value - heat(brick, 20)).abs() <= 0.062, "{value}");
+    }
+}
+
+#[test]
+fn f01_names_tell_parts() {
+    let mut scene = wall();
+    let mesh = &mut scene.meshes[0];
+    (mesh.integers, mesh.numbers) = (Vec::new(), Vec::new());
+    let name = |b: usize| Arc::from(format!("brick {b}"));
+    let points = (0..BRICKS).flat_map(|b| vec![name(b); Bricks::POINTS as usize]);
+    mesh.names = vec![Attribute {
+        name: "name".into(),
+        scope: Scope::Vertex,
+        values: Channel::constant(points.chain(vec![name(BRICKS); 4]).collect()),
+        indices: None,
+    }];
+    let named = |name: &str| Options {
+        parts: PartsChoice::Attribute(name.into()),
+        ..options(Preset::Small)
+    };
+    let (reel, report) = compiled(&scene, &named("name"));
+    assert_eq!(report.meshes[0].bones, [BRICKS + 1, 0]);
+    assert!(reel.all_attributes().unwrap().is_empty());
+    let from: Vec<&str> = (report.meshes[0].tried.iter())
+        .map(|t| &t.from[..])
+        .collect();
+    assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");
+    let dir = tempfile::tempdir().unwrap();
+    let wrong = compile(
+        &scene,
+        Vec::new(),
+        &dir.path().join("a.reel"),
+        &named("nam"),
+        &Silent,
+    );
+    assert!(wrong.unwrap_err().to_string().contains("there are name"));
+}
+
+#[test]
+fn e11_numbers_come_back_out() {
+    let scene = wall();
+    let (reel, _) = compiled(&scene, &options(Preset::Small));
+    let back = meshreel_check::to_scene(&reel).unwrap();
+    let all = sample::numbers(&scene.meshes[0]);
+    for own in &back.meshes[0].numbers {
+        let wanted = all
+            .iter()
+            .find(|n| n.attribute.name == own.attribute.name)
+            .unwrap();
+        assert_eq!(own.components, wanted.components);
+        let (mut faces, mut values, mut other) = Default::default();
+        for frame in [0, 11, 35] {
+            let time = frame as f64 / 24.0;
+            sample::attribute_at(&own.attribute, &back.meshes[0], time, &mut values).unwrap();
+            sample::attribute_at(&wanted.attribute, &scene.meshes[0], time, &mut other).unwrap();
+            sample::faces_at(&scene.meshes[0], time, &mut faces).unwrap();
+            let by_point = match wanted.attribute.scope {
+                Scope::Constant => other.values.clone(),
+                scope => sample::by_point(scope, &faces, values.values.len(), &other)
+                    .unwrap()
+                    .unwrap(),
+            };
+            assert_eq!(values.values.len(), by_point.len());
+            for (a, b) in values.values.iter().zip(&by_point) {
+                assert!((0..4).all(|i| (a[i] - b[i]).abs() <= 0.062), "{a:?} {b:?}");
+            }
+        }
+    }
+    assert_eq!(back.meshes[0].numbers.len(), 5);
+}
+
+#[test]
+fn e11_damage_is_refused() {
+    let (reel, _) = compiled(&wall(), &options(Preset::Small));
+    let chunk = reel
+        .chunks()
+        .iter()
+        .position(|c| c.kind == kind::NUMBERS)
+        .unwrap();
+    let mut packed = Vec::new();
+    reel.reader().read_chunk(chunk, &mut packed).unwrap();
+    let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
+    Decompressor::new()
+        .decompress(&packed, &mut content)
+        .unwrap();
+    let check = |content: &[u8], must_fail: bool| {
+        let damaged = opened(with_attributes(&reel, content));
+        match damaged.all_attributes() {
+            Err(error) => assert!(
+                matches!(error, meshreel::Error::Malformed { .. }),
+                "{error}"
+            ),
+            Ok(all) => {
+                assert!(!must_fail);
+                for attribute in all.iter().flat_map(|own| &own.attributes) {
+                    let mut table = vec![[0.0; 4]; attribute.groups()];
+                    attribute.table(Pair::still(u32::MAX), &mut table);
+                }
+            }
+        }
+    };
+    for cut in (1..content.len()).step_by(7) {
+        check(&content[..cut], true);
+    }
+    for at in (0..content.len()).step_by(3) {
+        let mut bad = content.clone();
+        bad[at] ^= 1 << (at % 8);
+        check(&bad, false);
+    }
+    // Twice, and of a node that is not there.
+    check(&[&content[..], &content].concat(), true);
+    let mut other = content.clone();
+    other[0] = 9;
+    check(&other, true);
+}
+
+/// The file with something else said of attributes.
+fn with_attributes(reel: &Reel, content: &[u8]) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.reel");
+    let mut writer = Writer::create(&path).unwrap();
+    for (i, entry) in reel.chunks().iter().enumerate() {
+        let mut bytes = Vec::new();
+        reel.reader().read_chunk(i, &mut bytes).unwrap();
+        let mut raw = entry.raw_size;
+        if entry.kind == kind::NUMBERS {
+            bytes.clear();
+            raw = content.len() as u32;
+            Compressor::new(Format::Store, 1).compress(content, &mut bytes);
+        }
+        writer.add_chunk(entry.kind, raw, &bytes).unwrap();
+    }
+    for frame in reel.frames() {
+        writer.add_frame(frame.time, frame.bounds).unwrap();
+    }
+    let header = reel.reader().header();
+    let summary = Summary {
+        bounds: header.bounds,
+        raw_bytes: header.raw_bytes,
+        flags: 0,
+    };
+    writer.finish(summary).unwrap();
+    std::fs::read(&path).unwrap()
+}
