@@ -35,6 +35,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = reel.indices(mesh);
         let _ = reel.source_map(mesh);
     }
+    let _ = reel.all_attributes();
     let Ok(mut decoder) = FrameDecoder::new(&reel) else {
         return;
     };

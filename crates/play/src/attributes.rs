@@ -127,10 +127,10 @@ impl Reel {
             let damaged = |what| Error::corrupt(self.path(), what, format!("chunk {c}"));
             let mut entries = Entries::new(&content, least);
             while let Some((node, bytes)) = entries.next().map_err(damaged)? {
-                least = node + 1;
                 let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);
                 let mesh = mesh_of(node).ok_or(Corrupt("attributes of no mesh"));
                 let mesh = mesh.map_err(damaged)?;
+                least = node + 1;
                 let record = &description.meshes[mesh as usize];
                 let parts = record.streams.first().map_or(0, |s| s.bones.rigid);
                 // What of a mesh whose faces change is a vertex changes with them.

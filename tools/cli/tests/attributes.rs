@@ -2,17 +2,18 @@
 //! to point is no such thing.
 
 mod flying;
+mod replaced;
 
 use flying::{Bricks, one_mesh};
 use meshreel::{FrameDecoder, Limits, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Options, PartsChoice, Preset, Report, Silent, compile};
-use meshreel_format::{Summary, Writer};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
 };
+use replaced::replaced;
 use std::sync::Arc;
 
 const BRICKS: usize = 6;
@@ -499,6 +500,7 @@ fn e11_damage_is_refused() {
     }
     // Twice, and of a node that is not there.
     check(&[&content[..], &content].concat(), true);
+    check(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 2, 0, 0], true);
     let mut other = content.clone();
     other[0] = 9;
     check(&other, true);
@@ -506,29 +508,5 @@ fn e11_damage_is_refused() {
 
 /// The file with something else said of attributes.
 fn with_attributes(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("b.reel");
-    let mut writer = Writer::create(&path).unwrap();
-    for (i, entry) in reel.chunks().iter().enumerate() {
-        let mut bytes = Vec::new();
-        reel.reader().read_chunk(i, &mut bytes).unwrap();
-        let mut raw = entry.raw_size;
-        if entry.kind == kind::NUMBERS {
-            bytes.clear();
-            raw = content.len() as u32;
-            Compressor::new(Format::Store, 1).compress(content, &mut bytes);
-        }
-        writer.add_chunk(entry.kind, raw, &bytes).unwrap();
-    }
-    for frame in reel.frames() {
-        writer.add_frame(frame.time, frame.bounds).unwrap();
-    }
-    let header = reel.reader().header();
-    let summary = Summary {
-        bounds: header.bounds,
-        raw_bytes: header.raw_bytes,
-        flags: 0,
-    };
-    writer.finish(summary).unwrap();
-    std::fs::read(&path).unwrap()
+    replaced(reel, kind::NUMBERS, &|old| *old = content.to_vec())
 }

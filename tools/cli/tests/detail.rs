@@ -1,16 +1,17 @@
 //! Levels of detail (F08): they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
 
 mod flying;
+mod replaced;
 
 use flying::{Bricks, one_mesh};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use meshreel_check::scene::{As, to_scene_at};
 use meshreel_check::verify;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_format::{Summary, Writer};
 use meshreel_scene::Channel;
 use meshreel_scene::{FaceSet, Scene, sample};
+use replaced::replaced;
 use std::sync::Arc;
 
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
@@ -447,29 +448,5 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
 
 /// The file with other levels.
 fn with_levels(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("b.reel");
-    let mut writer = Writer::create(&path).unwrap();
-    for (i, entry) in reel.chunks().iter().enumerate() {
-        let mut bytes = Vec::new();
-        reel.reader().read_chunk(i, &mut bytes).unwrap();
-        let mut raw = entry.raw_size;
-        if entry.kind == kind::DETAIL {
-            bytes.clear();
-            raw = content.len() as u32;
-            Compressor::new(Format::Store, 1).compress(content, &mut bytes);
-        }
-        writer.add_chunk(entry.kind, raw, &bytes).unwrap();
-    }
-    for frame in reel.frames() {
-        writer.add_frame(frame.time, frame.bounds).unwrap();
-    }
-    let header = reel.reader().header();
-    let summary = Summary {
-        bounds: header.bounds,
-        raw_bytes: header.raw_bytes,
-        flags: 0,
-    };
-    writer.finish(summary).unwrap();
-    std::fs::read(&path).unwrap()
+    replaced(reel, kind::DETAIL, &|old| *old = content.to_vec())
 }

@@ -2,14 +2,15 @@
 //! seen ever is.
 
 mod flying;
+mod replaced;
 
 use flying::{Bricks, one_mesh};
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Range, Reel, kind};
 use meshreel_check::verify;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_format::{Summary, Writer};
 use meshreel_scene::Scene;
+use replaced::replaced;
 use std::sync::Arc;
 
 const STANDS: usize = Bricks::STANDS;
@@ -370,31 +371,7 @@ fn f14_damage_is_refused_or_draws_triangles() {
 
 /// The file with something else said of what is drawn.
 fn with_drawn(reel: &Reel, content: &[u8]) -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("b.reel");
-    let mut writer = Writer::create(&path).unwrap();
-    for (i, entry) in reel.chunks().iter().enumerate() {
-        let mut bytes = Vec::new();
-        reel.reader().read_chunk(i, &mut bytes).unwrap();
-        let mut raw = entry.raw_size;
-        if entry.kind == kind::DRAWN {
-            bytes.clear();
-            raw = content.len() as u32;
-            Compressor::new(Format::Store, 1).compress(content, &mut bytes);
-        }
-        writer.add_chunk(entry.kind, raw, &bytes).unwrap();
-    }
-    for frame in reel.frames() {
-        writer.add_frame(frame.time, frame.bounds).unwrap();
-    }
-    let header = reel.reader().header();
-    let summary = Summary {
-        bounds: header.bounds,
-        raw_bytes: header.raw_bytes,
-        flags: 0,
-    };
-    writer.finish(summary).unwrap();
-    std::fs::read(&path).unwrap()
+    replaced(reel, kind::DRAWN, &|old| *old = content.to_vec())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Meshes that stand still before they move, or afterwards (E06): nothing is stored or decoded of them there, and they hold.
 
-use meshreel::format::{Summary, Writer};
+mod replaced;
+
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
 use meshreel_codec::block::{Compressor, Decompressor, Format};
@@ -11,6 +12,7 @@ use meshreel_compile::{
 use meshreel_scene::{
     Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding,
 };
+use replaced::replaced;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -350,41 +352,6 @@ fn e06_the_player_shows_end_states() {
         }
     }
     assert!(seen > 10);
-}
-
-/// The same file with another content of its only chunk of a kind; all checksums are right.
-fn replaced(reel: &Reel, kind: u16, change: &dyn Fn(&mut Vec<u8>)) -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("b.reel");
-    let mut writer = Writer::create(&path).unwrap();
-    for (i, chunk) in reel.chunks().iter().enumerate() {
-        let mut bytes = Vec::new();
-        reel.reader().read_chunk(i, &mut bytes).unwrap();
-        let mut raw = chunk.raw_size;
-        if chunk.kind == kind {
-            let mut content = vec![0; raw as usize];
-            Decompressor::new()
-                .decompress(&bytes, &mut content)
-                .unwrap();
-            change(&mut content);
-            raw = content.len() as u32;
-            bytes.clear();
-            Compressor::new(Format::Store, 1).compress(&content, &mut bytes);
-        }
-        writer.add_chunk(chunk.kind, raw, &bytes).unwrap();
-    }
-    for frame in reel.frames() {
-        writer.add_frame(frame.time, frame.bounds).unwrap();
-    }
-    let header = reel.reader().header();
-    writer
-        .finish(Summary {
-            bounds: header.bounds,
-            raw_bytes: header.raw_bytes,
-            flags: 0,
-        })
-        .unwrap();
-    std::fs::read(&path).unwrap()
 }
 
 #[test]

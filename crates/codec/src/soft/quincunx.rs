@@ -100,6 +100,24 @@ impl Place {
     }
 }
 
+/// The edges whose coordinate `along` one axis is new, and that `across` it known. `number` is of a coordinate along and one across.
+fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec<Place> {
+    let mut out = Vec::with_capacity(across.known.len() * along.new.len());
+    for &(y, known) in &across.known {
+        for &(x, [a, b]) in &along.new {
+            let mut place = Place::new(number(x, y)).with([number(a, y), number(b, y)]);
+            for (c, new) in [known.before, known.after].into_iter().flatten() {
+                place = match new {
+                    Some(new) => place.with([number(x, new)]),
+                    None => place.with([number(a, c), number(b, c)]),
+                };
+            }
+            out.push(place);
+        }
+    }
+    out
+}
+
 /// Orders the vertices of a grid.
 pub fn build(shape: &Shape) -> Hierarchy {
     let (w, h) = (shape.width, shape.height);
@@ -117,31 +135,8 @@ pub fn build(shape: &Shape) -> Hierarchy {
                 middles.push(Place::new(number(x, y)).with(ring));
             }
         }
-        let mut edges = Vec::new();
-        for &(y, known) in &ay.known {
-            for &(x, [a, b]) in &ax.new {
-                let mut place = Place::new(number(x, y)).with([number(a, y), number(b, y)]);
-                for (c, new) in [known.before, known.after].into_iter().flatten() {
-                    place = match new {
-                        Some(new) => place.with([number(x, new)]),
-                        None => place.with([number(a, c), number(b, c)]),
-                    };
-                }
-                edges.push(place);
-            }
-        }
-        for &(y, [c, d]) in &ay.new {
-            for &(x, known) in &ax.known {
-                let mut place = Place::new(number(x, y)).with([number(x, c), number(x, d)]);
-                for (a, new) in [known.before, known.after].into_iter().flatten() {
-                    place = match new {
-                        Some(new) => place.with([number(new, y)]),
-                        None => place.with([number(a, c), number(a, d)]),
-                    };
-                }
-                edges.push(place);
-            }
-        }
+        let mut edges = between(&ax, &ay, &number);
+        edges.extend(between(&ay, &ax, &|y, x| number(x, y)));
         levels.extend([middles, edges].into_iter().filter(|l| !l.is_empty()));
         step /= 2;
     }
