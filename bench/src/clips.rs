@@ -225,15 +225,18 @@ impl Row {
 
 /// All BVH files, by name.
 pub fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    files_of(inputs, &["bvh"])
+}
+
+/// All files, and those in folders with one of some endings, by name.
+pub fn files_of(inputs: &[PathBuf], endings: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for input in inputs {
         if input.is_dir() {
             for entry in std::fs::read_dir(input)? {
                 let path = entry?.path();
-                if path
-                    .extension()
-                    .is_some_and(|e| e.eq_ignore_ascii_case("bvh"))
-                {
+                let ending = path.extension().unwrap_or_default();
+                if endings.iter().any(|e| ending.eq_ignore_ascii_case(e)) {
                     out.push(path);
                 }
             }
@@ -242,7 +245,7 @@ pub fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     if out.is_empty() {
-        bail!("no .bvh file there");
+        bail!("no .{} file there", endings.join(" or ."));
     }
     out.sort();
     Ok(out)

@@ -2,6 +2,7 @@
 //! memory of a compile. Every figure is of a file that was decoded again and compared with its source.
 
 mod baselines;
+mod choice;
 mod clip_sizes;
 mod clips;
 mod compare;
@@ -47,6 +48,8 @@ enum Command {
     Predictors(predictors::Arguments),
     /// Rigid parts of meshes, found from motion.
     Parts(parts::Arguments),
+    /// What choosing the method by itself costs beside the best one.
+    Choice(choice::Arguments),
     /// Bits of triangles that change from frame to frame.
     Fluid(fluid::Arguments),
     /// Draws the pictures of docs/METHODS.md.
@@ -67,6 +70,7 @@ fn main() -> std::process::ExitCode {
         Command::Tables(arguments) => tables::run(&arguments),
         Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Parts(arguments) => parts::run(&arguments),
+        Command::Choice(arguments) => choice::run(&arguments),
         Command::Fluid(arguments) => fluid::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),

@@ -4,7 +4,7 @@ mod replaced;
 
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
-use meshreel_codec::block::{Compressor, Decompressor, Format};
+use meshreel_codec::block::Format;
 use meshreel_codec::record::Coding;
 use meshreel_compile::{
     MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile,

@@ -1,0 +1,118 @@
+//! `choice`: what choosing the method by itself costs beside the best method that could have been asked for (E07).
+
+use crate::clips;
+use anyhow::Context;
+use meshreel_compile::{MethodChoice, Options, Silent, Tolerance, compile};
+use meshreel_scene::Scene;
+use meshreel_scene::read::{ReadOptions, open};
+use meshreel_scene::sample::Channels;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// Tolerances as parts of each mesh's diagonal.
+    #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
+    tolerance: Vec<f64>,
+    /// How much work is spent on size, 1 to 9.
+    #[arg(long, default_value_t = 5)]
+    effort: u32,
+    /// How much larger than the best method asked for may a file be, in percent.
+    #[arg(long, default_value_t = 3.0)]
+    limit: f64,
+    /// Files of which soft takes fewer bytes are left out: names and tables are most of them.
+    #[arg(long, default_value_t = 4096)]
+    least: u64,
+}
+
+/// False where a choice is worse than it may be.
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    println!(
+        "{:<32} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9} {:>8}",
+        "bytes", "eps", "auto", "soft", "rigid", "skinned", "of soft", "of best", "seconds"
+    );
+    let mut good = true;
+    for path in clips::files_of(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let cache = path.with_extension("pc2");
+        let options = ReadOptions {
+            points: (path.extension().is_some_and(|e| e == "obj") && cache.exists())
+                .then_some(cache),
+            ..ReadOptions::default()
+        };
+        let scene = match open(&path, &options) {
+            Ok((scene, _)) if !scene.meshes.is_empty() => scene,
+            Ok(_) => continue,
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                continue;
+            }
+        };
+        for &tolerance in &arguments.tolerance {
+            good &= compared(&scene, &name, tolerance, arguments)
+                .with_context(|| path.display().to_string())?;
+        }
+    }
+    Ok(good)
+}
+
+fn compared(
+    scene: &Scene,
+    name: &str,
+    tolerance: f64,
+    arguments: &Arguments,
+) -> anyhow::Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let size = |method| size(scene, folder.path(), method, tolerance, arguments.effort);
+    let soft = size(MethodChoice::Soft)?;
+    if soft < arguments.least {
+        return Ok(true);
+    }
+    let began = Instant::now();
+    let auto = size(MethodChoice::Auto)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let (rigid, skinned) = (size(MethodChoice::Rigid)?, size(MethodChoice::Skinned)?);
+    let best = soft.min(rigid).min(skinned);
+    let percent = |other: u64| 100.0 * auto as f64 / other as f64;
+    let good = percent(best) <= 100.0 + arguments.limit && auto <= soft;
+    println!(
+        "{name:<32} {tolerance:>7.0e} {auto:>10} {soft:>10} {rigid:>10} {skinned:>10} {:>8.1}% {:>8.1}% {seconds:>8.1}{}",
+        percent(soft),
+        percent(best),
+        if good { "" } else { "   NOT MET" }
+    );
+    Ok(good)
+}
+
+/// Bytes of all but the source map.
+fn size(
+    scene: &Scene,
+    folder: &Path,
+    method: MethodChoice,
+    tolerance: f64,
+    effort: u32,
+) -> anyhow::Result<u64> {
+    let options = Options {
+        tolerance: Tolerance::Relative(tolerance),
+        channels: Channels {
+            normals: false,
+            uvs: false,
+            colours: false,
+            attributes: false,
+        },
+        method,
+        effort,
+        ..Options::default()
+    };
+    let report = compile(
+        scene,
+        Vec::new(),
+        &folder.join("choice.reel"),
+        &options,
+        &Silent,
+    )?;
+    Ok(report.file_bytes - report.source_map_bytes)
+}
