@@ -202,7 +202,7 @@ struct Packer {
 impl Packer {
     fn new(job: &Job<'_>) -> Packer {
         Packer {
-            shrink: Compressor::new(Format::Zstd, job.options.effort),
+            shrink: Compressor::new(job.options.block, job.options.effort),
             store: Compressor::new(Format::Store, 1),
             check: Decompressor::new(),
         }

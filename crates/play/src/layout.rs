@@ -20,7 +20,8 @@ use meshreel_codec::clip::nodes::Nodes;
 use meshreel_codec::record::{
     Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
-use meshreel_codec::skin::{HANDLES, Matrix, packed};
+use meshreel_codec::skin::handles::HANDLES;
+use meshreel_codec::skin::{Matrix, packed};
 use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 use meshreel_codec::{stream, take_sized};

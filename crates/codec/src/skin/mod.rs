@@ -22,9 +22,10 @@
 //!
 //! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points, and 10⁻³⁰.
 //! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame moves them: what a handle is off moves no point of the box farther
-//! than that. Handles are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1).
+//! than that. [`handles`] has the order in which they are predicted from each other.
 //! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
 
+pub mod handles;
 pub mod packed;
 mod rig;
 pub mod weights;
@@ -44,21 +45,12 @@ use crate::soft::lattice::Grid;
 use crate::soft::range;
 use crate::soft::tables::LAYERS;
 use crate::transform::Transform;
+use handles::{HANDLES, affine};
 use packed::Packed;
 pub use rig::{Region, Rig};
 
 /// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth numbers are 0.
 pub type Matrix = [[f32; 4]; 4];
-
-/// Handles of an affine bone.
-pub const HANDLES: usize = 4;
-/// Corners of the region where they are at rest.
-pub const CORNERS: [[f64; 3]; HANDLES] = [
-    [1.0, 1.0, 1.0],
-    [1.0, -1.0, -1.0],
-    [-1.0, 1.0, -1.0],
-    [-1.0, -1.0, 1.0],
-];
 
 /// A row-major 3 × 4 matrix in the world, in units of a grid.
 pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
@@ -75,38 +67,6 @@ pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
         [of(0), of(1), of(2), 0.0]
     };
     [column(0), column(1), column(2), column(3)]
-}
-
-/// The matrix that moves a region to where its handles are.
-pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
-    [0, 1, 2].map(|r| {
-        let mut row = [0.0; 4];
-        for (handle, corner) in handles.iter().zip(CORNERS) {
-            let at = f64::from(handle[r]) * 0.25;
-            row[3] += at;
-            for k in 0..3 {
-                row[k] += at * corner[k];
-            }
-        }
-        for k in 0..3 {
-            row[k] /= region.half[k];
-            row[3] -= row[k] * region.middle[k];
-        }
-        row
-    })
-}
-
-/// Levels of detail of the handles of `bones` affine bones.
-pub fn handle_levels(bones: u32) -> Hierarchy {
-    let of = |b: u32| {
-        let at = HANDLES as u32 * b;
-        [[0, 1, 2], [0, 2, 3], [0, 3, 1]].map(|t| t.map(|k| at + k))
-    };
-    let triangles: Vec<[[u32; 3]; 3]> = (0..bones).map(of).collect();
-    hierarchy::build(
-        HANDLES as u32 * bones,
-        triangles.as_flattened().as_flattened(),
-    )
 }
 
 /// Levels of detail of the points that have a residual. `triangles` are of points, three each.
@@ -246,8 +206,12 @@ impl Skin {
         }
         let handles = match bones.affine {
             0 => None,
-            affine => {
-                let coded = Static::decode(&sized(&mut c)?, handle_levels(affine), None)?;
+            _ => {
+                let coded = Static::decode(
+                    &sized(&mut c)?,
+                    handles::levels(&rig.regions[rigid..]),
+                    None,
+                )?;
                 if matches!(coded.first, First::Wide(_)) != bones.wide {
                     return Err(Corrupt("skin: handles of another width"));
                 }

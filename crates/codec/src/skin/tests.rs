@@ -1,5 +1,6 @@
 //! Weights come back whatever they are, and no bytes make a decoder panic.
 
+use super::handles::CORNERS;
 use super::weights::{Influence, MOST, MOST_DEPTH, Weights, code};
 use super::*;
 use crate::soft::hierarchy::tests::grid;

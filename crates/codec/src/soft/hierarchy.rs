@@ -487,12 +487,12 @@ impl Levels {
 }
 
 impl Hierarchy {
-    pub(super) fn put(&mut self, level: impl IntoIterator<Item = u32>) {
+    pub(crate) fn put(&mut self, level: impl IntoIterator<Item = u32>) {
         self.order.extend(level);
         self.starts.push(self.order.len() as u32);
     }
 
-    pub(super) fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
+    pub(crate) fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
         self.ring.extend(ring);
         self.ring_starts.push(self.ring.len() as u32);
     }

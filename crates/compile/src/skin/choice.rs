@@ -3,7 +3,7 @@
 use super::given::{self, Given};
 use super::hints::hints;
 use super::rigid::STILL;
-use super::{Made, Model, coder};
+use super::{Made, Model, Shares, coder};
 use crate::cells::{self, Coder, Frames};
 use crate::encode::MeshPlan;
 use crate::extract::ids::given as given_parts;
@@ -28,13 +28,31 @@ const LEFT: f64 = 0.02;
 const INFLUENCES: usize = 4;
 /// How much more than the soft codec takes may a skin seem to take while it is sought.
 const WORTH: f64 = 1.5;
+/// Shares of the rest pose, weights and handles: for parts, for skins, the best guess first.
+const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
+const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
+/// Effort from which several are tried.
+const SEVERAL: u32 = 3;
 /// Effort from which skins are sought where they are likely, and where they are not.
 const HASTY: u32 = 4;
 const PATIENT: u32 = 8;
 const USUAL: usize = 24;
-/// Segments that a trial codes; all, where there are fewer groups than so many.
+/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames, than so many.
 const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
 const FEW: u32 = 8;
+const WHOLE: [u64; 9] = [
+    1 << 19,
+    1 << 19,
+    1 << 20,
+    1 << 21,
+    1 << 22,
+    1 << 22,
+    1 << 23,
+    1 << 24,
+    1 << 25,
+];
+/// What seems to take no more than so many times what the best seems to take is coded whole before one is taken.
+const NEAR: f64 = 1.2;
 
 /// A method that was tried, for `--explain`.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,17 +73,32 @@ pub struct Tried {
     pub seconds: f64,
 }
 
-impl Tried {
-    fn of(method: &'static str, from: &str, made: Option<&Made<'_>>) -> Tried {
-        let bones = made.map_or(Default::default(), |made| made.bones);
-        Tried {
-            method,
-            from: from.into(),
-            bones: [bones.rigid as usize, bones.affine as usize],
-            residual: bones.coded as usize,
-            bytes: None,
-            taken: false,
-            seconds: 0.0,
+/// A method that was tried, and what it made; nothing of soft.
+struct Trial<'a> {
+    tried: Tried,
+    made: Option<Made<'a>>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(
+        method: &'static str,
+        from: &str,
+        made: Option<Made<'a>>,
+        bytes: Option<u64>,
+        since: Instant,
+    ) -> Trial<'a> {
+        let bones = made.as_ref().map_or(Default::default(), |made| made.bones);
+        Trial {
+            tried: Tried {
+                method,
+                from: from.into(),
+                bones: [bones.rigid as usize, bones.affine as usize],
+                residual: bones.coded as usize,
+                bytes,
+                taken: false,
+                seconds: since.elapsed().as_secs_f64(),
+            },
+            made,
         }
     }
 }
@@ -89,7 +122,6 @@ pub fn choose<'a>(
     schedule: Schedule,
     options: &Options,
 ) -> Result<Chosen<'a>, Error> {
-    let mut tried = Vec::new();
     let mut remarks = Vec::new();
     let asked = plan.asked;
     let wants = |method| asked == MethodChoice::Auto || asked == method;
@@ -102,33 +134,26 @@ pub fn choose<'a>(
         return Ok(Chosen::default());
     }
     let all = trajectories(frames, points, schedule.frames())?;
-    let mut best: Option<(u64, Option<Made<'a>>)> = None;
-    let mut add =
-        |method, from: &str, made: Option<Made<'a>>, bytes: Option<u64>, since: Instant| {
-            let taken = bytes.is_some_and(|bytes| best.as_ref().is_none_or(|b| bytes < b.0));
-            let mut own = Tried::of(method, from, made.as_ref());
-            (own.bytes, own.taken) = (bytes, taken);
-            own.seconds = since.elapsed().as_secs_f64();
-            if let (true, Some(bytes)) = (taken, bytes) {
-                tried.iter_mut().for_each(|t: &mut Tried| t.taken = false);
-                best = Some((bytes, made));
-            }
-            tried.push(own);
-        };
+    let mut trials: Vec<Trial<'a>> = Vec::new();
+    let sample = Sample::new(points, schedule, options.effort);
     let mut soft_bytes = None;
     if asked == MethodChoice::Auto {
         let since = Instant::now();
-        soft_bytes = Some(size(soft, schedule, options)?);
-        add("soft", "", None, soft_bytes, since);
+        soft_bytes = Some(size(soft, schedule, sample)?);
+        trials.push(Trial::new("soft", "", None, soft_bytes, since));
     }
     let Some(extent) = cells::extent(frames) else {
         return Ok(Chosen::default());
     };
     let (_, triangles) = cells::levels(frames);
     let mut add_model = |method, from: &str, model: &Model, since: Instant| {
-        let made = make(model, frames, &all, schedule, options)?;
-        let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, options));
-        add(method, from, made, bytes.transpose()?, since);
+        let try_shares = |shares| {
+            let made = make(model, frames, &all, schedule, shares, options)?;
+            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, sample));
+            Ok::<_, Error>((made, bytes.transpose()?))
+        };
+        let (made, bytes) = best_shares(model, options.effort, try_shares)?;
+        trials.push(Trial::new(method, from, made, bytes, since));
         Ok::<(), Error>(())
     };
     let since = Instant::now();
@@ -232,11 +257,70 @@ pub fn choose<'a>(
             add_model("skinned", MOTION, &Model::of_skin(&skin), since)?;
         }
     }
+    if !sample.whole {
+        count_near(&mut trials, soft, schedule)?;
+    }
+    let bytes = |trial: &Trial<'_>| trial.tried.bytes;
+    let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
+    let best = best.min_by_key(|&i| bytes(&trials[i]));
+    if let Some(best) = best {
+        trials[best].tried.taken = true;
+    }
     Ok(Chosen {
-        made: best.and_then(|b| b.1),
-        tried,
+        made: best.and_then(|best| trials[best].made.take()),
+        tried: trials.into_iter().map(|trial| trial.tried).collect(),
         remarks,
     })
+}
+
+/// What a model makes with the shares that take the fewest bytes.
+fn best_shares<'a>(
+    model: &Model,
+    effort: u32,
+    mut make: impl FnMut(Shares) -> Result<Coded<'a>, Error>,
+) -> Result<Coded<'a>, Error> {
+    let list = match (model.affine.is_empty(), effort) {
+        (true, _) => &OF_PARTS[..],
+        (false, ..SEVERAL) => &OF_SKINS[..1],
+        _ => &OF_SKINS,
+    };
+    let mut best = (None, None);
+    for &[rest, weights, handles] in list {
+        let own = make(Shares {
+            rest,
+            weights,
+            handles,
+        })?;
+        let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
+        if own.1.is_some_and(less) {
+            best = own;
+        }
+    }
+    Ok(best)
+}
+
+/// What a model makes, and about how many bytes it takes; none, where it cannot hold the tolerance.
+type Coded<'a> = (Option<Made<'a>>, Option<u64>);
+
+/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or than another, by more than a sample can tell (E07).
+fn count_near(trials: &mut [Trial<'_>], soft: &dyn Coder, schedule: Schedule) -> Result<(), Error> {
+    let Some(best) = trials.iter().filter_map(|t| t.tried.bytes).min() else {
+        return Ok(());
+    };
+    let limit = (best as f64 * NEAR) as u64;
+    let mut near: Vec<&mut Trial<'_>> = (trials.iter_mut())
+        .filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit))
+        .collect();
+    if near.len() < 2 {
+        return Ok(());
+    }
+    for trial in &mut near {
+        let since = Instant::now();
+        let coder = trial.made.as_ref().map_or(soft, |made| &*made.coder);
+        trial.tried.bytes = Some(size(coder, schedule, Sample::whole(schedule))?);
+        trial.tried.seconds += since.elapsed().as_secs_f64();
+    }
+    Ok(())
 }
 
 /// Where bones come from.
@@ -249,12 +333,13 @@ fn make<'a>(
     frames: &'a Frames<'a>,
     all: &Trajectories,
     schedule: Schedule,
+    shares: Shares,
     options: &Options,
 ) -> Result<Option<Made<'a>>, Error> {
     match model.bones() {
         0 => Ok(None),
         n if n > meshreel_codec::skin::MOST_BONES as usize => Ok(None),
-        _ => coder(model, frames, all, schedule, options),
+        _ => coder(model, frames, all, schedule, shares, options),
     }
 }
 
@@ -276,14 +361,38 @@ fn trajectories(frames: &Frames<'_>, points: usize, count: u32) -> Result<Trajec
     Ok(Trajectories::new(points, positions))
 }
 
+/// How many segments a trial codes.
+#[derive(Clone, Copy)]
+struct Sample {
+    segments: u32,
+    /// All there are.
+    whole: bool,
+}
+
+impl Sample {
+    fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
+        let effort = effort.clamp(1, 9) as usize - 1;
+        let values = points as u64 * u64::from(schedule.frames());
+        match schedule.groups() <= FEW || values <= WHOLE[effort] {
+            true => Sample::whole(schedule),
+            false => Sample {
+                segments: SEGMENTS[effort].min(schedule.segments()),
+                whole: SEGMENTS[effort] >= schedule.segments(),
+            },
+        }
+    }
+
+    fn whole(schedule: Schedule) -> Sample {
+        Sample {
+            segments: schedule.segments(),
+            whole: true,
+        }
+    }
+}
+
 /// About how many bytes a coder takes: what is stored once, and a sample of segments and their groups.
-fn size(coder: &dyn Coder, schedule: Schedule, options: &Options) -> Result<u64, Error> {
-    let (segments, groups) = (schedule.segments(), schedule.groups());
-    let effort = options.effort.clamp(1, 9) as usize - 1;
-    let count = match groups <= FEW {
-        true => segments,
-        false => SEGMENTS[effort].min(segments),
-    };
+fn size(coder: &dyn Coder, schedule: Schedule, sample: Sample) -> Result<u64, Error> {
+    let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
     let chosen: Vec<u32> = (0..count)
         .map(|i| (2 * i + 1) * segments / (2 * count))
         .collect();

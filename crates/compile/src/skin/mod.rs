@@ -40,18 +40,26 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 // Tuning.
-/// Parts of the tolerance that the rest pose (of parts, of skins), weights and handles may take.
-const REST: [f64; 2] = [0.5, 0.3];
-const WEIGHTS: f64 = 0.15;
-const HANDLE: f64 = 0.15;
 /// Frames in which weights are tried.
 const FRAMES: usize = 16;
 /// Units of a grid that no residual needs: at most this part of the tolerance.
 const UNIT: f64 = 0.12;
 /// How often points that the last grid leaves too far off are given a residual.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 6;
 /// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not fit 32 bits.
 const FARTHEST: f32 = 16_777_216.0;
+
+/// Parts of the tolerance that some of what places a point may take. Errors rarely add up, and points where they do get a residual: together they may well
+/// be more than all of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// The rest pose.
+    pub rest: f64,
+    /// Weights.
+    pub weights: f64,
+    /// Handles of affine bones.
+    pub handles: f64,
+}
 
 /// What becomes of a mesh that bones move.
 pub struct Made<'a> {
@@ -194,7 +202,7 @@ fn affine(
         let of = |(region, motion): (&skin::Region, &Vec<glam::DAffine3>)| {
             let middle = glam::DVec3::from_array(region.middle);
             let half = glam::DVec3::from_array(region.half);
-            skin::CORNERS.map(|corner| {
+            skin::handles::CORNERS.map(|corner| {
                 let arm = half * glam::DVec3::from_array(corner);
                 motion[frame]
                     .transform_point3(middle + arm)
@@ -207,7 +215,7 @@ fn affine(
     let all: Vec<Vec<[f32; 3]>> = (0..schedule.frames() as usize).map(at).collect();
     let every: Vec<[f32; 3]> = all.iter().flatten().copied().collect();
     let extent = box_of(&every, radius);
-    let levels = skin::handle_levels(regions.len() as u32);
+    let levels = skin::handles::levels(regions);
     let narrow = handles::<i16>(&all, &levels, schedule, extent, options)?;
     let made = match narrow {
         Some((bytes, units, frames)) => Some((bytes, units, HandleFrames::Narrow(frames))),
@@ -288,6 +296,7 @@ impl<'a> Posed<'a> {
         frames: &'a Frames<'a>,
         all: &Trajectories,
         schedule: Schedule,
+        shares: Shares,
         options: &Options,
     ) -> Result<Option<Posed<'a>>, Error> {
         let Some(extent) = cells::extent(frames) else {
@@ -295,15 +304,15 @@ impl<'a> Posed<'a> {
         };
         let (hierarchy, triangles) = cells::levels(frames);
         let radius = extent.radius;
-        let rest_part = REST[usize::from(!model.affine.is_empty())];
-        let Some((rest_bytes, rest)) = still(&model.rest, radius * rest_part, &hierarchy, options)?
+        let Some((rest_bytes, rest)) =
+            still(&model.rest, radius * shares.rest, &hierarchy, options)?
         else {
             return Ok(None);
         };
         let count = all.frames();
         let stride = count.div_ceil(FRAMES).max(1);
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
-        let weights = model.weights(&hierarchy, &looked, radius * WEIGHTS);
+        let weights = model.weights(&hierarchy, &looked, radius * shares.weights);
         let count = model.bones() as u32;
         // In the order in which a decoder has them, which sums follow.
         let (_, weights) = coded_weights(&weights, &hierarchy, count)?;
@@ -324,7 +333,7 @@ impl<'a> Posed<'a> {
         let rest = measure::rest(model, &rig, radius);
         let affine = match model.affine.len() {
             0 => None,
-            _ => match affine(model, &rig, schedule, radius * HANDLE, options)? {
+            _ => match affine(model, &rig, schedule, radius * shares.handles, options)? {
                 Some(affine) => Some(affine),
                 None => return Ok(None),
             },
@@ -812,9 +821,10 @@ pub fn coder<'a>(
     frames: &'a Frames<'a>,
     all: &Trajectories,
     schedule: Schedule,
+    shares: Shares,
     options: &Options,
 ) -> Result<Option<Made<'a>>, Error> {
-    let Some(posed) = Posed::new(model, frames, all, schedule, options)? else {
+    let Some(posed) = Posed::new(model, frames, all, schedule, shares, options)? else {
         return Ok(None);
     };
     let blends = model.blends();
