@@ -1,9 +1,7 @@
 //! Levels of detail (F08): they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
 
-mod flying;
-mod replaced;
 
-use flying::{Bricks, one_mesh};
+use crate::flying::{Bricks, one_mesh};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use meshreel_check::scene::{As, to_scene_at};
 use meshreel_check::verify;
@@ -11,7 +9,7 @@ use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::Channel;
 use meshreel_scene::{FaceSet, Scene, sample};
-use replaced::replaced;
+use crate::replaced::replaced;
 use std::sync::Arc;
 
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {

@@ -1,7 +1,6 @@
 //! Files of every released version decode to the same bits for ever, on every machine. Version 0 is not released:
 //! `MESHREEL_GOLDEN=write` renews its files.
 
-mod sample;
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +13,7 @@ use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_format::checksum;
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
-use sample::{rich, small};
+use crate::sample::{rich, small};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")

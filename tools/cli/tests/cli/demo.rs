@@ -1,6 +1,6 @@
 //! `demo`: from nothing to verified files, a table and pictures.
 
-use crate::common::{bundled, names, run_line};
+use super::common::{bundled, names, run_line};
 
 #[test]
 fn into_a_fresh_directory() {

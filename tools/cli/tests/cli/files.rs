@@ -1,6 +1,6 @@
 //! Compiling, verifying, extracting: results, and what happens to files when something is wrong.
 
-use crate::common::{bundled, names, run, run_line};
+use super::common::{bundled, names, run, run_line};
 use serde_json::Value;
 use std::path::Path;
 

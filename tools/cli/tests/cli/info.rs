@@ -1,6 +1,6 @@
 //! `info`: against the manifest of the corpus, and its shape.
 
-use crate::common::{bundled, corpus, run, run_line};
+use super::common::{bundled, corpus, run, run_line};
 use serde_json::Value;
 use std::collections::HashMap;
 

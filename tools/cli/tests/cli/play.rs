@@ -1,6 +1,6 @@
 //! Playing and measuring: what is printed, and that what is shown is what is in the file.
 
-use crate::common::{bundled, run_line};
+use super::common::{bundled, run_line};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

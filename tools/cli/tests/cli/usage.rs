@@ -1,6 +1,6 @@
 //! Help, wrong usage, exit codes, the shape of errors.
 
-use crate::common::{binary, bundled, run, run_line};
+use super::common::{binary, bundled, run, run_line};
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;

@@ -17,7 +17,7 @@ const LEAST: f64 = 1.4;
 /// Bits of a place in a frame that is predicted well enough.
 const NOTHING: f64 = 0.1;
 /// Steps of bones, in parts of the tolerance.
-const BONES: f64 = 0.6;
+const BONES: f64 = 0.3;
 /// Bits of a weight, and of a coordinate in the rest pose that its neighbours predict within a hundredth of everything.
 const WEIGHT: f64 = 6.0;
 /// Points that are looked at.

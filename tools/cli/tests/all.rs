@@ -1,0 +1,28 @@
+//! Everything that needs several crates, or the program itself. One program: each of its own would take as long to build as all of them.
+
+mod attributes;
+mod cli;
+mod clips;
+mod compiled;
+mod content;
+mod detail;
+mod document;
+mod drawn;
+mod fluid;
+mod flying;
+mod given;
+mod golden;
+mod house;
+mod layered;
+mod layers;
+mod methods;
+mod nodes;
+mod odd_clips;
+mod promise;
+mod remesh;
+mod replaced;
+mod robust;
+mod sample;
+mod scene;
+mod still;
+mod view;
