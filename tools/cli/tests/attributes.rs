@@ -1,8 +1,8 @@
 //! Attributes of parts (E11) of any scope (F01): numbers that are equal all over a part are looked up by part, in every frame and between frames; what differs from point
 //! to point is no such thing.
 
-
 use crate::flying::{Bricks, one_mesh};
+use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Limits, Pair, PartAttribute, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
@@ -11,7 +11,6 @@ use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{
     Attribute, Channel, Mesh, Numbers, Scene, Scope, TimeSampling, Topology, sample, write,
 };
-use crate::replaced::replaced;
 use std::sync::Arc;
 
 const BRICKS: usize = 6;

@@ -1,7 +1,7 @@
 //! Levels of detail (F08): they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
 
-
 use crate::flying::{Bricks, one_mesh};
+use crate::replaced::replaced;
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use meshreel_check::scene::{As, to_scene_at};
 use meshreel_check::verify;
@@ -9,7 +9,6 @@ use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Error, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::Channel;
 use meshreel_scene::{FaceSet, Scene, sample};
-use crate::replaced::replaced;
 use std::sync::Arc;
 
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {

@@ -1,11 +1,11 @@
 //! `docs/FORMAT.md` is enough to write a decoder: its worked example is what our own code makes and reads, and a second decoder, in
 //! Python and written from the document alone, agrees with the runtime on files with everything in them.
 
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_codec::isa::Isa;
@@ -16,7 +16,6 @@ use meshreel_compile::{Options, Preset, Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
-use crate::sample::{rich, small};
 use serde_json::Value;
 
 fn root() -> PathBuf {

@@ -1,14 +1,13 @@
 //! Hidden triangles by phase (F14): what lies between standing bricks is left out, in flight all is drawn, and what lies on the ground is left out afterwards; nothing that is
 //! seen ever is.
 
-
 use crate::flying::{Bricks, one_mesh};
+use crate::replaced::replaced;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Range, Reel, kind};
 use meshreel_check::verify;
 use meshreel_codec::block::Decompressor;
 use meshreel_compile::{Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::Scene;
-use crate::replaced::replaced;
 use std::sync::Arc;
 
 const STANDS: usize = Bricks::STANDS;

@@ -1,19 +1,18 @@
 //! Files of every released version decode to the same bits for ever, on every machine. Version 0 is not released:
 //! `MESHREEL_GOLDEN=write` renews its files.
 
-
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_codec::block::Format;
 use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
 use meshreel_format::checksum;
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
-use crate::sample::{rich, small};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")

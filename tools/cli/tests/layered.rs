@@ -335,7 +335,12 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
     }
     println!("{compiled} files");
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["print_digests", "--exact", "--ignored", "--nocapture"])
+        .args([
+            "layered::print_digests",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("MESHREEL_SCALAR", "1")
         .env(FOLDER, dir.path())
         .output()

@@ -1,6 +1,6 @@
 //! Meshes that stand still before they move, or afterwards (E06): nothing is stored or decoded of them there, and they hold.
 
-
+use crate::replaced::replaced;
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
 use meshreel_codec::block::Format;
@@ -11,7 +11,6 @@ use meshreel_compile::{
 use meshreel_scene::{
     Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding,
 };
-use crate::replaced::replaced;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
