@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds all fuzz targets and runs each of them: fuzz/run.sh SECONDS [TARGET…]
+# Builds fuzz targets and runs each of them, all or those that are named: fuzz/run.sh SECONDS [TARGET…]
 # Installs cargo-fuzz when it is missing. What is found lies in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,8 +18,12 @@ sanitizer=${FUZZ_SANITIZER:-none}
 # gcc keeps constant tables of C functions outside the stack and still marks them as out of scope: a false alarm in zstd.
 [ "$sanitizer" = none ] || export CFLAGS="${CFLAGS:-} -fno-sanitize-address-use-after-scope"
 
-cargo fuzz build --sanitizer "$sanitizer"
-[ $# -gt 0 ] || set -- $(cargo fuzz list)
+if [ $# -gt 0 ]; then
+    for target; do cargo fuzz build --sanitizer "$sanitizer" "$target"; done
+else
+    cargo fuzz build --sanitizer "$sanitizer"
+    set -- $(cargo fuzz list)
+fi
 for target; do
     printf '\n-- %s, %s s\n' "$target" "$seconds"
     cargo fuzz run --sanitizer "$sanitizer" "$target" -- -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -verbosity=0

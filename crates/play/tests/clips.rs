@@ -1,9 +1,7 @@
 //! Clips at run time: every way to ask for a pose gives the same numbers, at any time.
 
-mod common;
-
-use common::clips::{FPS, extras, file, resident};
-use common::open;
+use crate::common::clips::{FPS, extras, file, resident};
+use crate::common::open;
 use meshreel::Transform;
 use meshreel::clip::{
     Clip, ClipCursor, Extract, Mask, Planes, Query, Repeats, ResidentClip, Rounding, Soa, blend,

@@ -1,7 +1,5 @@
 //! The examples, run.
 
-mod common;
-
 #[path = "../examples/minimal.rs"]
 #[allow(dead_code)]
 mod minimal;
@@ -12,7 +10,7 @@ mod pack_file;
 #[allow(dead_code)]
 mod sequencer;
 
-use common::sample;
+use crate::common::sample;
 use std::path::PathBuf;
 
 fn files(folder: &tempfile::TempDir, frames: &[usize]) -> Vec<PathBuf> {

@@ -1,10 +1,8 @@
 //! Bad disks and bad files: the player keeps what it shows, tells it once, and goes on when the fault ends.
 
-mod common;
-
-use common::faults::{Disk, Faults, Random};
-use common::playing::{Digest, assert_same, oracle};
-use common::sample;
+use crate::common::faults::{Disk, Faults, Random};
+use crate::common::playing::{Digest, assert_same, oracle};
+use crate::common::sample;
 use meshreel::{Command, Event, InstanceId, Options, Player, Repeat};
 use std::sync::Arc;
 

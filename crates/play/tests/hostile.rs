@@ -1,8 +1,6 @@
 //! Any bytes can be opened: errors or correct data, never a panic, and no more memory than the limits allow.
 
-mod common;
-
-use common::{Parts, Sample, assert_shows, open, sample, touch_everything};
+use crate::common::{Parts, Sample, assert_shows, open, sample, touch_everything};
 use meshreel::record::{self, Location, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, Limits, Reel, kind};
 use proptest::prelude::*;

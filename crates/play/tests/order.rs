@@ -1,14 +1,12 @@
 //! Frames in any order are bit-identical to what was encoded.
 
-mod common;
-
-use common::{assert_shows, open, sample, touch_everything};
+use crate::common::{assert_shows, open, sample, touch_everything};
 use meshreel::{FrameDecoder, Levels, Reel};
 use meshreel_codec::block::Format;
 
 const FRAMES: usize = 14;
 
-fn shows(decoder: &mut FrameDecoder, sample: &common::Sample, frame: usize) {
+fn shows(decoder: &mut FrameDecoder, sample: &crate::common::Sample, frame: usize) {
     decoder.decode(frame).unwrap();
     assert_eq!(decoder.frame(), Some(frame));
     assert_shows(decoder, &sample.expected[frame]);
@@ -176,7 +174,7 @@ fn source_maps_and_sizes() {
     assert_eq!(map.vertex_point, (0..81).collect::<Vec<_>>());
     assert!(reel.source_map(3).unwrap().is_none());
     assert!(reel.source_map(4).is_err());
-    assert_eq!(reel.indices(2).unwrap(), common::grid(4));
+    assert_eq!(reel.indices(2).unwrap(), crate::common::grid(4));
     assert!(reel.indices(3).unwrap().is_empty());
 }
 

@@ -1,10 +1,8 @@
 //! Playing as games do: forwards, backwards, at odd rates, looped, jumping about; what is shown is what a plain decode gives,
 //! and it is there in time.
 
-mod common;
-
-use common::playing::{Digest, assert_same, oracle};
-use common::sample;
+use crate::common::playing::{Digest, assert_same, oracle};
+use crate::common::sample;
 use meshreel::{
     Command, Event, FileId, InstanceId, Options, Player, Repeat, Statistics, StreamCounters,
 };

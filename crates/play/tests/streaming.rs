@@ -1,9 +1,7 @@
 //! How a file is streamed: what is read in one go, what is kept in memory, and what the settings and switches change.
 
-mod common;
-
-use common::playing::{Digest, assert_same, oracle};
-use common::sample;
+use crate::common::playing::{Digest, assert_same, oracle};
+use crate::common::sample;
 use meshreel::rules::Switches;
 use meshreel::{
     Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source,

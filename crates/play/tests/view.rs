@@ -1,8 +1,6 @@
 //! What is handed out between two frames: blended where something lies between, and in the layouts that engines upload.
 
-mod common;
-
-use common::{Sample, open, sample};
+use crate::common::{Sample, open, sample};
 use meshreel::FrameKind;
 use meshreel::record::{NodeRecord, Semantic, Visibility};
 use meshreel::{

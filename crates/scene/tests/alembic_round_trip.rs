@@ -1,8 +1,5 @@
 //! Every Alembic file of the corpus, written by our writer and read again.
 
-mod corpus;
-mod equal;
-
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::write::alembic::write;
 use meshreel_scene::{Node, NodeKind, Scene};
@@ -47,7 +44,7 @@ fn kept(scene: &Scene) -> Scene {
 
 #[test]
 fn what_is_written_reads_the_same() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -75,7 +72,7 @@ fn what_is_written_reads_the_same() {
         if !remarks.is_empty() && remarks.iter().any(|r| r.what.contains("damage")) {
             wrong.push(format!("{file}: {remarks:?}"));
         }
-        let difference = equal::scenes(&kept(&scene), &again, true);
+        let difference = crate::equal::scenes(&kept(&scene), &again, true);
         wrong.extend(difference.found.into_iter().map(|d| format!("{file}: {d}")));
         if scene.fps != again.fps {
             wrong.push(format!("{file}: rate"));

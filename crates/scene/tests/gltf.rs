@@ -1,10 +1,8 @@
 //! glTF read: animations against their definition, meshes against an evaluator of its own; clips written and read.
 
-mod maker;
-mod support;
-
+use crate::maker::{Maker, animated, walk};
+use crate::support::Glb;
 use glam::{DMat4, DQuat, DVec3, DVec4};
-use maker::{Maker, animated, walk};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
 use meshreel_scene::{
@@ -12,7 +10,6 @@ use meshreel_scene::{
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use support::Glb;
 
 /// All triangles of a scene in world space.
 fn triangles(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {

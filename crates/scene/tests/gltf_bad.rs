@@ -1,8 +1,6 @@
 //! Every kind of damage to a glTF file, more than the limits, and what is odd but right.
 
-mod maker;
-
-use maker::{Maker, animated, open_bytes};
+use crate::maker::{Maker, animated, open_bytes};
 use meshreel_scene::Error;
 use meshreel_scene::read::{self, ReadOptions};
 use serde_json::json;

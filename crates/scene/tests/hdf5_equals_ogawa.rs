@@ -1,14 +1,11 @@
 //! The same archive in both containers: every sample equal. (The converter that made the HDF5 files expands instances.)
 #![cfg(feature = "hdf5")]
 
-mod corpus;
-mod equal;
-
 use meshreel_scene::read::{ReadOptions, open};
 
 #[test]
 fn every_sample_is_the_same_in_both_containers() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let mut files = 0;
@@ -27,7 +24,7 @@ fn every_sample_is_the_same_in_both_containers() {
             ("alembic-hdf5", "alembic-ogawa")
         );
         assert_eq!(hdf5.fps, ogawa.fps);
-        let difference = equal::scenes(&ogawa, &hdf5, true);
+        let difference = crate::equal::scenes(&ogawa, &hdf5, true);
         assert!(
             difference.found.is_empty(),
             "{name}:\n{}",

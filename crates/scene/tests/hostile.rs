@@ -1,8 +1,6 @@
 //! Damaged Alembic files: an error of one line, or remarks and what is left. Never a panic, a hang, or more values
 //! than the file has bytes.
 
-mod corpus;
-
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Attribute, Channel, Scene};
 use std::io::Write;
@@ -110,7 +108,7 @@ impl Random {
 
 #[test]
 fn malformed_files_of_the_library() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let mut files = 0;
@@ -219,7 +217,7 @@ fn every_truncation_and_many_flips_of_a_small_file() {
 
 #[test]
 fn damage_to_files_of_other_exporters() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let mut files = vec![

@@ -1,7 +1,5 @@
 //! Every Alembic file of the corpus that a conforming reader opens, against counts that the C++ library gave.
 
-mod corpus;
-
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{NodeKind, Scene, Topology};
 use std::collections::HashMap;
@@ -68,7 +66,7 @@ fn found(scene: &Scene) -> Row {
 
 #[test]
 fn counts_are_the_manifests() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -103,7 +101,7 @@ fn counts_are_the_manifests() {
 /// The C++ library's sum over all bits of all positions of this file, all samples.
 #[test]
 fn positions_are_the_librarys() {
-    let Some(folder) = corpus::alembic() else {
+    let Some(folder) = crate::corpus::alembic() else {
         return;
     };
     let file = folder.join("gen/a_flag_wind.abc");

@@ -1,15 +1,13 @@
 //! What the glTF and OBJ writers write, evaluated again and compared with the scene, triangle by triangle.
 //! With `MESHREEL_TEST_OUTPUT` the files stay there (for the Khronos validator, `tests/validate_gltf.mjs`).
 
-mod support;
-
+use crate::support::Glb;
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::read::{ReadOptions, obj, sequence};
 use meshreel_scene::sample::{Faces, FrameOptions, World, faces_at, frame_times, positions_at};
 use meshreel_scene::write;
 use meshreel_scene::*;
 use std::path::{Path, PathBuf};
-use support::Glb;
 
 struct Output(PathBuf, #[allow(dead_code)] Option<tempfile::TempDir>);
 

@@ -157,26 +157,40 @@ fn mixed() -> Scene {
 /// A sheet on four bones in a row that bend it.
 fn bent() -> Scene {
     let mut pieces = Pieces::default();
-    pieces.sheet(24, DVec3::ZERO, |f, p| {
-        let bone = |b: usize| {
-            let mut m = DAffine3::IDENTITY;
-            for k in 1..=b {
-                let pivot = DVec3::new(k as f64, 0.0, 0.0);
-                let angle = 0.6 * (f as f64 * 0.2 + k as f64).sin() - 0.6 * (k as f64).sin();
-                let turn =
-                    DQuat::from_axis_angle(DVec3::new(0.1 * k as f64, 1.0, 0.2).normalize(), angle);
-                m = m
-                    * DAffine3::from_translation(pivot)
-                    * DAffine3::from_quat(turn)
-                    * DAffine3::from_translation(-pivot);
-            }
-            m
-        };
-        let weight = |b: usize| (1.0 - (p.x - b as f64 - 0.5).abs()).max(0.0).powi(2);
-        let total: f64 = (0..4).map(weight).sum();
-        (0..4)
-            .map(|b| bone(b).transform_point3(p) * (weight(b) / total))
-            .sum()
+    pieces.sheet(24, DVec3::ZERO, bend);
+    pieces.scene()
+}
+
+/// Where a point of the sheet is in a frame.
+fn bend(f: usize, p: DVec3) -> DVec3 {
+    let bone = |b: usize| {
+        let mut m = DAffine3::IDENTITY;
+        for k in 1..=b {
+            let pivot = DVec3::new(k as f64, 0.0, 0.0);
+            let angle = 0.6 * (f as f64 * 0.2 + k as f64).sin() - 0.6 * (k as f64).sin();
+            let turn =
+                DQuat::from_axis_angle(DVec3::new(0.1 * k as f64, 1.0, 0.2).normalize(), angle);
+            m = m
+                * DAffine3::from_translation(pivot)
+                * DAffine3::from_quat(turn)
+                * DAffine3::from_translation(-pivot);
+        }
+        m
+    };
+    let weight = |b: usize| (1.0 - (p.x - b as f64 - 0.5).abs()).max(0.0).powi(2);
+    let total: f64 = (0..4).map(weight).sum();
+    (0..4)
+        .map(|b| bone(b).transform_point3(p) * (weight(b) / total))
+        .sum()
+}
+
+/// The same beside stones that fly, in one mesh.
+fn bent_among_stones() -> Scene {
+    let mut pieces = Pieces::default();
+    (0..40).for_each(|seed| pieces.cube(seed));
+    pieces.sheet(24, DVec3::new(0.0, -6.0, 0.0), |f, p| {
+        let down = DVec3::new(0.0, 6.0, 0.0);
+        bend(f, p + down) - down
     });
     pieces.scene()
 }
@@ -358,6 +372,48 @@ fn e05_f17_bones_are_found_and_hold() {
     assert_eq!(reel.description().meshes[0].method, Method::Skinned);
     holds(&scene, &reel);
     any_order(&reel);
+}
+
+#[test]
+fn e01_stones_and_a_skin_share_a_mesh() {
+    let scene = bent_among_stones();
+    let options = Options {
+        effort: 4,
+        ..options(MethodChoice::Auto)
+    };
+    let (reel, report) = compiled(&scene, &options);
+    let mesh = &report.meshes[0];
+    assert_eq!(mesh.method, "skinned", "{mesh:?}");
+    assert!(mesh.bones[0] >= 39 && mesh.bones[1] > 0, "{mesh:?}");
+    let taken: Vec<_> = mesh.tried.iter().filter(|t| t.taken).collect();
+    assert_eq!(taken.len(), 1);
+    assert!(mesh.tried.iter().all(|t| t.bytes >= taken[0].bytes));
+    holds(&scene, &reel);
+    any_order(&reel);
+}
+
+#[test]
+fn e07_no_method_that_could_be_asked_for_is_smaller() {
+    use MethodChoice::{Auto, Rigid, Skinned, Soft};
+    for (scene, asked) in [
+        (mixed(), &[Soft, Rigid][..]),
+        (bent(), &[Soft, Skinned]),
+        (bent_among_stones(), &[Soft, Rigid, Skinned]),
+    ] {
+        let size = |method| {
+            let options = Options {
+                effort: 4,
+                ..options(method)
+            };
+            compiled(&scene, &options).1.meshes[0].position_bytes
+        };
+        let auto = size(Auto);
+        for &method in asked {
+            let own = size(method);
+            let limit = if method == Soft { own } else { own * 103 / 100 };
+            assert!(auto <= limit, "{auto} but {method:?} {own}");
+        }
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ const OF_TOLERANCE: f64 = 0.25;
 /// Parts are worth a try where they have so much of the points, skins where parts leave so much.
 const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
+/// Where parts have so much, bones are also sought for what they leave alone.
+const MIXED: f64 = 0.25;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
 /// How much more than the soft codec takes may a skin seem to take while it is sought.
@@ -181,6 +183,8 @@ pub fn choose<'a>(
         _ => None,
     };
     let mut left = 1.0;
+    // Parts, and the points that none of them has.
+    let mut mixed = None;
     if wants(MethodChoice::Rigid) && (!rig || groups.is_some() || asked == MethodChoice::Rigid) {
         let since = Instant::now();
         let request = extract::Request {
@@ -221,8 +225,11 @@ pub fn choose<'a>(
             );
             remarks.push(Remark::new(&plan.path, what));
         }
-        let without = parts.of.iter().filter(|&&part| part == NONE).count();
-        left = without as f64 / points as f64;
+        let without: Vec<u32> = (0u32..)
+            .zip(&parts.of)
+            .filter_map(|(p, &part)| (part == NONE).then_some(p))
+            .collect();
+        left = without.len() as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
             let model = Model::of_parts(&all, &parts);
             let model = match options.transforms {
@@ -230,20 +237,31 @@ pub fn choose<'a>(
                 TransformForm::Packed => model.by_time(extent.radius * STILL),
             };
             add_model("rigid", from, &model, since)?;
+            mixed = (1.0 - left > MIXED && left > LEFT).then_some((model, without));
         }
     }
     if wants(MethodChoice::Skinned) && !rig && (left > LEFT || asked == MethodChoice::Skinned) {
-        let since = Instant::now();
-        let hopeful = options.effort >= PATIENT
-            || asked == MethodChoice::Skinned
-            || options.effort >= HASTY && extract::skin::likely(&all);
         let limit = match (asked, soft_bytes) {
             (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
             _ => f64::INFINITY,
         };
-        let (radius, effort) = (extent.radius, options.effort);
-        let choose = || extract::skin::choose(&all, radius, INFLUENCES, effort, limit);
-        let chosen = hopeful.then(choose).flatten();
+        let find = |of: &Trajectories| {
+            let hopeful = options.effort >= PATIENT
+                || asked == MethodChoice::Skinned
+                || options.effort >= HASTY && extract::skin::likely(of);
+            let (radius, effort) = (extent.radius, options.effort);
+            let choose = || extract::skin::choose(of, radius, INFLUENCES, effort, limit);
+            hopeful.then(choose).flatten()
+        };
+        if let Some((parts, without)) = mixed {
+            let since = Instant::now();
+            if let Some(choice) = find(&all.of(&without)) {
+                let model = parts.and_skin(&choice.skin, &without);
+                add_model("skinned", MOTION, &model, since)?;
+            }
+        }
+        let since = Instant::now();
+        let chosen = find(&all);
         let skin = match (chosen, asked) {
             (Some(choice), _) => Some(choice.skin),
             // It was asked for.

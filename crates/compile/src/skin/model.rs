@@ -66,6 +66,18 @@ impl Model {
         }
     }
 
+    /// With a skin for some `points` that no part has (E01): bones of both kinds in one mesh.
+    pub fn and_skin(mut self, skin: &skin::Skin, points: &[u32]) -> Model {
+        let first = self.bones() as u32;
+        self.affine.extend(skin.transforms.iter().cloned());
+        for ((&point, rest), weights) in points.iter().zip(&skin.rest).zip(&skin.weights) {
+            self.rest[point as usize] = rest.as_vec3().to_array();
+            let weights = weights.iter().map(|&(bone, weight)| (first + bone, weight));
+            self.influences[point as usize] = weights.collect();
+        }
+        self
+    }
+
     /// The frames in which each rigid bone moves its points by more than `still`: from the first in which they are not at rest to the one in which they
     /// have arrived where they stay, and that is the last of them.
     pub fn live(&self, still: f64) -> Vec<Range<u32>> {

@@ -1,0 +1,11 @@
+//! Opening, decoding and playing. What counts allocations, seconds or threads has a program of its own.
+
+mod clips;
+mod common;
+mod examples;
+mod fault;
+mod hostile;
+mod order;
+mod playback;
+mod streaming;
+mod view;

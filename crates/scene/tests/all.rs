@@ -1,0 +1,16 @@
+//! Readers and writers on files, right and wrong ones.
+
+mod alembic_round_trip;
+mod bvh;
+mod corpus;
+mod equal;
+mod files;
+mod gltf;
+mod gltf_bad;
+mod hdf5_equals_ogawa;
+mod hierarchy;
+mod hostile;
+mod maker;
+mod manifest;
+mod support;
+mod write;
