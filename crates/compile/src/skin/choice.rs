@@ -9,6 +9,7 @@ use crate::encode::MeshPlan;
 use crate::extract::ids::given as given_parts;
 use crate::extract::{self, NONE, Trajectories};
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
+use meshreel_codec::block::Compressor;
 use meshreel_codec::record::Method;
 use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::soft::encode::Source;
@@ -24,7 +25,7 @@ const OF_TOLERANCE: f64 = 0.25;
 /// Parts are worth a try where they have so much of the points, skins where parts leave so much.
 const COVERED: f64 = 0.05;
 const LEFT: f64 = 0.02;
-/// Where parts have so much, bones are also sought for what they leave alone.
+/// Where parts pay and have so much, bones are also sought for what they leave alone.
 const MIXED: f64 = 0.25;
 /// Bones of a point, at most; number of bones where a skin is asked for that does not pay.
 const INFLUENCES: usize = 4;
@@ -141,7 +142,7 @@ pub fn choose<'a>(
     let mut soft_bytes = None;
     if asked == MethodChoice::Auto {
         let since = Instant::now();
-        soft_bytes = Some(size(soft, schedule, sample)?);
+        soft_bytes = Some(size(soft, schedule, sample, options)?);
         trials.push(Trial::new("soft", "", None, soft_bytes, since));
     }
     let Some(extent) = cells::extent(frames) else {
@@ -151,12 +152,12 @@ pub fn choose<'a>(
     let mut add_model = |method, from: &str, model: &Model, since: Instant| {
         let try_shares = |shares| {
             let made = make(model, frames, &all, schedule, shares, options)?;
-            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, sample));
+            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
         let (made, bytes) = best_shares(model, options.effort, try_shares)?;
         trials.push(Trial::new(method, from, made, bytes, since));
-        Ok::<(), Error>(())
+        Ok::<_, Error>(bytes)
     };
     let since = Instant::now();
     let given = match wants(MethodChoice::Skinned) {
@@ -236,8 +237,9 @@ pub fn choose<'a>(
                 TransformForm::Clip => model,
                 TransformForm::Packed => model.by_time(extent.radius * STILL),
             };
-            add_model("rigid", from, &model, since)?;
-            mixed = (1.0 - left > MIXED && left > LEFT).then_some((model, without));
+            let bytes = add_model("rigid", from, &model, since)?;
+            let pays = bytes.is_some_and(|bytes| soft_bytes.is_some_and(|soft| bytes < soft));
+            mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
         }
     }
     if wants(MethodChoice::Skinned) && !rig && (left > LEFT || asked == MethodChoice::Skinned) {
@@ -276,7 +278,7 @@ pub fn choose<'a>(
         }
     }
     if !sample.whole {
-        count_near(&mut trials, soft, schedule)?;
+        count_near(&mut trials, soft, schedule, options)?;
     }
     let bytes = |trial: &Trial<'_>| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
@@ -321,7 +323,12 @@ fn best_shares<'a>(
 type Coded<'a> = (Option<Made<'a>>, Option<u64>);
 
 /// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or than another, by more than a sample can tell (E07).
-fn count_near(trials: &mut [Trial<'_>], soft: &dyn Coder, schedule: Schedule) -> Result<(), Error> {
+fn count_near(
+    trials: &mut [Trial<'_>],
+    soft: &dyn Coder,
+    schedule: Schedule,
+    options: &Options,
+) -> Result<(), Error> {
     let Some(best) = trials.iter().filter_map(|t| t.tried.bytes).min() else {
         return Ok(());
     };
@@ -335,7 +342,7 @@ fn count_near(trials: &mut [Trial<'_>], soft: &dyn Coder, schedule: Schedule) ->
     for trial in &mut near {
         let since = Instant::now();
         let coder = trial.made.as_ref().map_or(soft, |made| &*made.coder);
-        trial.tried.bytes = Some(size(coder, schedule, Sample::whole(schedule))?);
+        trial.tried.bytes = Some(size(coder, schedule, Sample::whole(schedule), options)?);
         trial.tried.seconds += since.elapsed().as_secs_f64();
     }
     Ok(())
@@ -409,7 +416,19 @@ impl Sample {
 }
 
 /// About how many bytes a coder takes: what is stored once, and a sample of segments and their groups.
-fn size(coder: &dyn Coder, schedule: Schedule, sample: Sample) -> Result<u64, Error> {
+fn size(
+    coder: &dyn Coder,
+    schedule: Schedule,
+    sample: Sample,
+    options: &Options,
+) -> Result<u64, Error> {
+    // Blocks shrink what skins say of bones more than what soft units hold.
+    let shrink = || Compressor::new(options.block, options.effort);
+    let stored = |shrink: &mut Compressor, bytes: &[u8]| -> u64 {
+        let mut out = Vec::new();
+        shrink.compress(bytes, &mut out);
+        out.len().min(bytes.len()) as u64
+    };
     let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
     let chosen: Vec<u32> = (0..count)
         .map(|i| (2 * i + 1) * segments / (2 * count))
@@ -424,10 +443,10 @@ fn size(coder: &dyn Coder, schedule: Schedule, sample: Sample) -> Result<u64, Er
     needed.sort_unstable();
     needed.dedup();
     let coded: Vec<u64> = (needed.par_iter())
-        .map(|&s| {
+        .map_init(shrink, |shrink, &s| {
             let keys = coder.segment(s, false)?.keys;
-            let bytes: usize = keys.iter().map(|k| k.1.len()).sum();
-            Ok(if chosen.contains(&s) { bytes as u64 } else { 0 })
+            let bytes = keys.iter().map(|k| stored(shrink, &k.1)).sum();
+            Ok(if chosen.contains(&s) { bytes } else { 0 })
         })
         .collect::<Result<_, Error>>()?;
     keys += coded.iter().sum::<u64>();
@@ -436,14 +455,15 @@ fn size(coder: &dyn Coder, schedule: Schedule, sample: Sample) -> Result<u64, Er
         .flat_map(|&s| s * restart..((s + 1) * restart).min(groups))
         .collect();
     let of_groups: u64 = (list.par_iter())
-        .map(|&g| {
+        .map_init(shrink, |shrink, &g| {
             let [a, b] = coder.group(g, false)?.units;
-            Ok((a.len() + b.len()) as u64)
+            Ok(stored(shrink, &a) + stored(shrink, &b))
         })
         .collect::<Result<Vec<u64>, Error>>()?
         .iter()
         .sum();
     coder.forget(u32::MAX);
     let sampled = list.len().max(1) as u64;
-    Ok(coder.static_bytes().len() as u64 + (keys + of_groups) * u64::from(groups.max(1)) / sampled)
+    let fixed = stored(&mut shrink(), coder.static_bytes());
+    Ok(fixed + (keys + of_groups) * u64::from(groups.max(1)) / sampled)
 }
