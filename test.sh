@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 # Fuzz targets that run here, each for so many seconds: those that reach all others' code. `fuzz/run.sh` runs all there are.
-broad="whole_file promise ogawa gltf clip"
+broad="whole_file ogawa clip"
 fuzz_seconds=${FUZZ_SECONDS:-5}
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
