@@ -9,6 +9,7 @@ mod compare;
 mod curves;
 mod decode;
 mod fluid;
+mod frames;
 mod machine;
 mod normals;
 mod parts;
@@ -56,6 +57,8 @@ enum Command {
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
     Decode(decode::Arguments),
+    /// Speed of decoding files of any method, frame by frame.
+    Frames(frames::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -74,6 +77,7 @@ fn main() -> std::process::ExitCode {
         Command::Fluid(arguments) => fluid::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
+        Command::Frames(arguments) => frames::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {
