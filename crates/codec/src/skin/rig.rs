@@ -1,4 +1,4 @@
-//! Points and the bones they hang on, and the kernel that moves them: sorted by bone, eight points of one bone side by side; points of several bones one by one.
+//! Points and the bones they hang on, and the kernel that moves them: sorted by bones, eight points of the same ones side by side; points that share theirs with few others one by one.
 
 use super::Matrix;
 use super::weights::{self, Weights};
@@ -27,29 +27,29 @@ struct Pull {
     weight: f32,
 }
 
-/// Points of one bone that follow each other in [`Singles`].
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    bone: u32,
-    points: u32,
-}
-
-/// Points of one bone each, by bone.
+/// Points of the same `N` bones, eight side by side.
 #[derive(Clone, Debug, Default)]
-struct Singles {
-    runs: Vec<Run>,
+struct Groups {
+    /// Of each run of points with the same bones: these, `N` each, and how many points.
+    bones: Vec<u32>,
+    points: Vec<u32>,
     cells: Vec<u32>,
     /// x, y, z of eight points; each run begins anew.
     rest: Vec<[[f32; LANES]; 3]>,
+    /// Of each of the `N` bones in turn.
+    weights: Vec<[f32; LANES]>,
 }
 
-/// Points of as many bones each.
+/// Points of `N` bones each that too few others have too.
 #[derive(Clone, Debug, Default)]
-struct Blends {
+struct Loners {
     cells: Vec<u32>,
     rest: Vec<[f32; 3]>,
     pulls: Vec<Pull>,
 }
+
+/// Points that must have the same bones for these to be read once for eight of them.
+const FEW: usize = 3;
 
 /// Rest positions, bones and weights: all that says where points are once bones are known.
 #[derive(Clone, Debug, Default)]
@@ -63,9 +63,10 @@ pub struct Rig {
     /// Where a point's bones begin in `pulls`; one more than points.
     starts: Vec<u32>,
     pulls: Vec<Pull>,
-    singles: Singles,
-    /// By number of bones, from two on.
-    blends: [Blends; weights::MOST - 1],
+    /// By number of bones, from one on.
+    groups: [Groups; weights::MOST],
+    /// The same, from two on.
+    loners: [Loners; weights::MOST - 1],
 }
 
 impl Rig {
@@ -101,6 +102,9 @@ impl Rig {
                     weight: 1.0,
                 });
             }
+            // However they are coded: more points have the same ones then.
+            let first = rig.starts[v] as usize;
+            rig.pulls[first..].sort_by_key(|p| p.bone);
             rig.starts.push(rig.pulls.len() as u32);
             if weights.coded[v] {
                 rig.coded.push(v as u32);
@@ -122,39 +126,41 @@ impl Rig {
 
     /// Puts points where [`Rig::pose`] reads them.
     fn sort(&mut self) {
-        let points = 0..self.rest.len() as u32;
-        let mut alone: Vec<(u32, u32)> = Vec::new();
-        for cell in points {
-            let pulls = self.pulls_of(cell as usize);
-            let many = pulls.len();
-            if many == 1 {
-                alone.push((pulls[0].bone, cell));
+        let bones = |&cell: &u32| self.pulls_of(cell as usize).iter().map(|p| p.bone);
+        let mut points: Vec<u32> = (0..self.rest.len() as u32).collect();
+        points.sort_by(|a, b| bones(a).cmp(bones(b)));
+        let (mut groups, mut loners) = (self.groups.clone(), self.loners.clone());
+        for run in points.chunk_by(|a, b| bones(a).eq(bones(b))) {
+            let many = bones(&run[0]).len();
+            if many > 1 && run.len() < FEW {
+                let own = &mut loners[many - 2];
+                for &cell in run {
+                    own.cells.push(cell);
+                    own.rest.push(self.rest[cell as usize]);
+                    own.pulls.extend(self.pulls_of(cell as usize));
+                }
                 continue;
             }
-            let blends = &mut self.blends[many - 2];
-            blends.cells.push(cell);
-            blends.rest.push(self.rest[cell as usize]);
-            let at = self.starts[cell as usize] as usize;
-            blends.pulls.extend(&self.pulls[at..at + many]);
-        }
-        alone.sort_unstable();
-        let singles = &mut self.singles;
-        for run in alone.chunk_by(|a, b| a.0 == b.0) {
-            singles.runs.push(Run {
-                bone: run[0].0,
-                points: run.len() as u32,
-            });
-            singles.cells.extend(run.iter().map(|&(_, cell)| cell));
+            let own = &mut groups[many - 1];
+            own.bones.extend(bones(&run[0]));
+            own.points.push(run.len() as u32);
+            own.cells.extend(run);
             for eight in run.chunks(LANES) {
                 let mut rest = [[0.0; LANES]; 3];
-                for (l, &(_, cell)) in eight.iter().enumerate() {
+                let mut weights = [[0.0; LANES]; weights::MOST];
+                for (l, &cell) in eight.iter().enumerate() {
                     for (row, x) in rest.iter_mut().zip(self.rest[cell as usize]) {
                         row[l] = x;
                     }
+                    for (row, pull) in weights.iter_mut().zip(self.pulls_of(cell as usize)) {
+                        row[l] = pull.weight;
+                    }
                 }
-                singles.rest.push(rest);
+                own.rest.push(rest);
+                own.weights.extend(&weights[..many]);
             }
         }
+        (self.groups, self.loners) = (groups, loners);
     }
 
     /// Number of bones.
@@ -252,73 +258,111 @@ struct Pose<'a, W> {
 impl<W: Cell> Task for Pose<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
-        self.singles::<L>();
-        self.blends::<2>();
-        self.blends::<3>();
-        self.blends::<4>();
-        self.blends::<5>();
-        self.blends::<6>();
-        self.blends::<7>();
-        self.blends::<8>();
+        self.group::<L, 1>();
+        self.group::<L, 2>();
+        self.group::<L, 3>();
+        self.group::<L, 4>();
+        self.group::<L, 5>();
+        self.group::<L, 6>();
+        self.group::<L, 7>();
+        self.group::<L, 8>();
+        self.alone::<L, 2>();
+        self.alone::<L, 3>();
+        self.alone::<L, 4>();
+        self.alone::<L, 5>();
+        self.alone::<L, 6>();
+        self.alone::<L, 7>();
+        self.alone::<L, 8>();
     }
 }
 
 impl<W: Cell> Pose<'_, W> {
+    /// Points that have `N` bones, the same as others. No closures: these must end up in one function.
     #[inline(always)]
-    fn singles<L: Lanes>(&mut self) {
-        let Singles { runs, cells, rest } = &self.rig.singles;
-        let (mut cells, mut rest) = (&cells[..], &rest[..]);
+    fn group<L: Lanes, const N: usize>(&mut self) {
+        let own = &self.rig.groups[N - 1];
+        let (bones, _) = own.bones.as_chunks::<N>();
+        let (weights, _) = own.weights.as_chunks::<N>();
+        let (mut cells, mut eights) = (&own.cells[..], own.rest.iter().zip(weights));
         let last = self.matrices.len() - 1;
-        for run in runs {
-            let matrix = &self.matrices[(run.bone as usize).min(last)];
-            let mut columns = [[L::splat(0.0); 3]; 4];
-            for (column, from) in columns.iter_mut().zip(matrix) {
-                for (to, &x) in column.iter_mut().zip(from) {
-                    *to = L::splat(x);
-                }
+        for (bones, &points) in bones.iter().zip(&own.points) {
+            let mut from = [&self.matrices[last]; N];
+            for (from, &bone) in from.iter_mut().zip(bones) {
+                *from = &self.matrices[(bone as usize).min(last)];
             }
-            let [a, b, c, d] = columns;
-            let (own, others) = cells.split_at(run.points as usize);
-            let (places, more) = rest.split_at(own.len().div_ceil(LANES));
-            for (cells, [x, y, z]) in own.chunks(LANES).zip(places) {
-                let (x, y, z) = (L::load(x), L::load(y), L::load(z));
-                // No closures: these must end up in one function.
-                let whole = L::whole_vectors([
-                    a[0] * x + b[0] * y + c[0] * z + d[0],
-                    a[1] * x + b[1] * y + c[1] * z + d[1],
-                    a[2] * x + b[2] * y + c[2] * z + d[2],
-                ]);
-                for (&cell, whole) in cells.iter().zip(whole) {
-                    self.put(cell, whole);
-                }
+            let (run, others) = cells.split_at(points as usize);
+            cells = others;
+            for (cells, ([x, y, z], weights)) in run.chunks(LANES).zip(&mut eights) {
+                let rest = [L::load(x), L::load(y), L::load(z)];
+                let at = [
+                    row::<L, N>(&from, weights, rest, 0),
+                    row::<L, N>(&from, weights, rest, 1),
+                    row::<L, N>(&from, weights, rest, 2),
+                ];
+                self.put::<L>(cells, at);
             }
-            (cells, rest) = (others, more);
         }
     }
 
-    /// Points of `N` bones.
+    /// Points that have `N` bones, unlike others.
     #[inline(always)]
-    fn blends<const N: usize>(&mut self) {
-        let blends = &self.rig.blends[N - 2];
-        let (pulls, _) = blends.pulls.as_chunks::<N>();
-        let points = blends.cells.iter().zip(&blends.rest);
-        for ((&cell, &[x, y, z]), pulls) in points.zip(pulls) {
-            let [a, b, c, d] = blend(pulls, self.matrices);
-            let mut whole = [0; 4];
-            for (k, whole) in whole.iter_mut().enumerate() {
-                // The fourth numbers are zeros.
-                let at = a[k] * x + b[k] * y + c[k] * z + d[k];
-                *whole = at.round_ties_even() as i32;
+    fn alone<L: Lanes, const N: usize>(&mut self) {
+        let own = &self.rig.loners[N - 2];
+        let (pulls, _) = own.pulls.as_chunks::<N>();
+        let points = own.rest.chunks(LANES).zip(pulls.chunks(LANES));
+        for (cells, (rest, pulls)) in own.cells.chunks(LANES).zip(points) {
+            let mut places = [[0.0; 4]; LANES];
+            for (place, (&[x, y, z], pulls)) in places.iter_mut().zip(rest.iter().zip(pulls)) {
+                let [a, b, c, d] = blend(pulls, self.matrices);
+                for (k, at) in place.iter_mut().enumerate() {
+                    // The fourth numbers are zeros.
+                    *at = a[k] * x + b[k] * y + c[k] * z + d[k];
+                }
             }
-            self.put(cell, whole);
+            self.put::<L>(cells, L::load_vectors(&places));
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, cell: u32, whole: [i32; 4]) {
-        let [x, y, z, zero] = whole;
-        self.out[cell as usize] = [W::wrap(x), W::wrap(y), W::wrap(z), W::wrap(zero)];
+    fn put<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
+        for (&cell, [x, y, z, zero]) in cells.iter().zip(L::whole_vectors(at)) {
+            self.out[cell as usize] = [W::wrap(x), W::wrap(y), W::wrap(z), W::wrap(zero)];
+        }
     }
+}
+
+/// A coordinate of eight points.
+#[inline(always)]
+fn row<L: Lanes, const N: usize>(
+    from: &[&Matrix; N],
+    weights: &[[f32; LANES]; N],
+    [x, y, z]: [L; 3],
+    row: usize,
+) -> L {
+    blended::<L, N>(from, weights, 0, row) * x
+        + blended::<L, N>(from, weights, 1, row) * y
+        + blended::<L, N>(from, weights, 2, row) * z
+        + blended::<L, N>(from, weights, 3, row)
+}
+
+/// A number of the matrices of eight points; one bone's is taken as it is.
+#[inline(always)]
+fn blended<L: Lanes, const N: usize>(
+    from: &[&Matrix; N],
+    weights: &[[f32; LANES]; N],
+    column: usize,
+    row: usize,
+) -> L {
+    let first = L::splat(from[0][column][row]);
+    if N == 1 {
+        return first;
+    }
+    let mut sum = first * L::load(&weights[0]);
+    // By number, so that it is unrolled.
+    for n in 1..N {
+        sum = sum + L::splat(from[n][column][row]) * L::load(&weights[n]);
+    }
+    sum
 }
 
 /// Half the sides of a box.

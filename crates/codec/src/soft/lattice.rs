@@ -50,9 +50,17 @@ impl Grid {
         out: &mut [f32],
     ) {
         if (stride, components) == (3, 3) {
-            let (vertices, _) = out.as_chunks_mut::<3>();
-            let places = &places[..places.len().min(vertices.len())];
-            return self.each(cells, places, |v, at| vertices[v] = at);
+            let count = places.len().min(out.len() / 3);
+            let (out, places) = (&mut out[..3 * count], &places[..count]);
+            let Some((&last, others)) = places.split_last() else {
+                return;
+            };
+            // A whole register at once: the next vertex overwrites the fourth number.
+            self.each(cells, others, |v, at| {
+                out[3 * v..3 * v + 4].copy_from_slice(&at);
+            });
+            let end = &mut out[3 * others.len()..];
+            return self.each(cells, &[last], |_, at| end.copy_from_slice(&at[..3]));
         }
         let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
         self.each(cells, places, |v, at| {
@@ -70,14 +78,15 @@ impl Grid {
     ) {
         let places = &places[..places.len().min(N)];
         match out {
-            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v]] = at),
+            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
             _ => self.each(cells, places, |v, at| {
                 out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
             }),
         }
     }
 
-    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 3])) {
+    /// Number of a vertex, and where it is; behind that, a zero.
+    fn each<W: Cell>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
         let task = Positions {
             grid: self,
             cells,
@@ -96,18 +105,18 @@ struct Positions<'a, W, F> {
     to: F,
 }
 
-impl<W: Cell, F: FnMut(usize, [f32; 3])> Task for Positions<'_, W, F> {
+impl<W: Cell, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         let [x, y, z] = self.grid.centre;
-        let centre = [x, y, z, 0.0];
+        let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
         for (v, &place) in self.places.iter().enumerate() {
             let cell = self.cells[place as usize];
             let mut at = [0.0; 4];
             for k in 0..4 {
-                at[k] = cell[k].get() as f32 * self.grid.unit + centre[k];
+                at[k] = cell[k].get() as f32 * unit + centre[k];
             }
-            (self.to)(v, [at[0], at[1], at[2]]);
+            (self.to)(v, at);
         }
     }
 }
