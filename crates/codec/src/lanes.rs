@@ -158,6 +158,8 @@ pub(crate) trait Lanes: Number {
     fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
     /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0. The fourth component is 0.
     fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
+    /// Low 16 bits of these.
+    fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
     /// Adds one vector after the other.
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row);
     /// One vector of four per lane.
@@ -410,6 +412,10 @@ impl Lanes for Portable {
         std::array::from_fn(|l| [whole(v[0].0[l]), whole(v[1].0[l]), whole(v[2].0[l]), 0])
     }
     #[inline(always)]
+    fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES] {
+        Self::whole_vectors(v).map(|v| v.map(|x| x as i16))
+    }
+    #[inline(always)]
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {
         for (l, i) in at.iter().enumerate() {
             let sum = &mut list[*i as usize];
@@ -561,6 +567,9 @@ mod tests {
                 let whole = L::whole_vectors(v);
                 self.out
                     .extend(whole.as_flattened().iter().map(|x| *x as u32));
+                let short = L::short_vectors(v);
+                self.out
+                    .extend(short.as_flattened().iter().map(|x| *x as u32));
             }
             let words = a.abs().min(L::splat(65535.0)).round().words();
             self.out.extend(words.map(u32::from));

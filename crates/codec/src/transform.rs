@@ -39,6 +39,7 @@ impl Transform {
 
     /// Row-major 3×4 matrix in f64; the quaternion is normalised first, so that its f32 rounding costs no scale. A
     /// quaternion of length zero, or not finite, counts as no rotation.
+    #[inline]
     pub fn matrix(&self) -> [[f64; 4]; 3] {
         let q = self.rotation.map(f64::from);
         let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
@@ -65,11 +66,14 @@ impl Transform {
                 1.0 - 2.0 * (x * x + y * y),
             ],
         ];
-        let s = self.scale.map(f64::from);
-        std::array::from_fn(|r| {
-            let [a, b, c] = rotation[r];
-            [a * s[0], b * s[1], c * s[2], f64::from(self.translation[r])]
-        })
+        let mut out = [[0.0; 4]; 3];
+        for (r, (out, row)) in out.iter_mut().zip(rotation).enumerate() {
+            for (c, v) in row.into_iter().enumerate() {
+                out[c] = v * f64::from(self.scale[c]);
+            }
+            out[3] = f64::from(self.translation[r]);
+        }
+        out
     }
 
     /// The ten components, mapped so that close floats are close integers.

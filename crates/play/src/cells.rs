@@ -52,7 +52,7 @@ pub(crate) struct Cells {
     pub coded: Coded,
     /// What takes the place of all but heights.
     pub flat: Option<Flat>,
-    /// Where a vertex is among the cells: those lie in the order of levels of detail.
+    /// Where a vertex is among the cells: those lie in the order of levels of detail, or of bones.
     pub places: Arc<Vec<u32>>,
 }
 

@@ -29,6 +29,8 @@ pub struct FrameDecoder {
     worker: Worker,
     /// Units still to be decoded, the next one last.
     plan: Vec<usize>,
+    /// Of each slot whether something in the plan needs it.
+    needed: Vec<bool>,
     /// Frame and slot that is shown.
     current: Option<(usize, usize)>,
     worlds: Vec<[[f64; 4]; 3]>,
@@ -66,6 +68,7 @@ impl FrameDecoder {
             worker: Worker::default(),
             // A jump to the end of a group waits for all of it.
             plan: Vec::with_capacity(reel.order().longest_wait()),
+            needed: vec![false; reel.order().slots() as usize],
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],
@@ -200,6 +203,14 @@ impl FrameDecoder {
         for slot in &mut self.slots {
             slot.frame = slot.frame.filter(|f| !frames.contains(&(*f as u32)));
         }
+        self.needed.fill(false);
+        for &unit in &self.plan {
+            for &frame in self.reel.unit_needs(unit).iter() {
+                if let Some(slot) = self.held(frame as usize) {
+                    self.needed[slot] = true;
+                }
+            }
+        }
         let mut taken = [0; Frames::MOST];
         for (i, &frame) in frames.iter().enumerate() {
             let slot = self.free_slot(frame as usize, &taken[..i]);
@@ -224,16 +235,12 @@ impl FrameDecoder {
 
     /// A slot for `frame`: an empty one, else the farthest that nothing in the plan needs.
     fn free_slot(&self, frame: usize, taken: &[usize]) -> usize {
-        let needed =
-            |held: u32| (self.plan.iter()).any(|&unit| self.reel.unit_needs(unit).contains(&held));
         let distance = |slot: usize| match self.slots[slot].frame {
             None => usize::MAX,
             Some(held) => held.abs_diff(frame),
         };
-        let free = (0..self.slots.len()).filter(|slot| {
-            let held = self.slots[*slot].frame;
-            !taken.contains(slot) && held.is_none_or(|held| !needed(held as u32))
-        });
+        let free =
+            (0..self.slots.len()).filter(|slot| !taken.contains(slot) && !self.needed[*slot]);
         // There are slots for everything that can be needed at once.
         free.max_by_key(|&slot| distance(slot)).unwrap_or(0)
     }

@@ -286,7 +286,7 @@ impl CellReader<'_> {
         let mut used = 0;
         for _ in 0..cell_parts(stream) {
             let (part, size) = take_sized(after(bytes, used))?;
-            let mut flat = None;
+            let (mut flat, mut places) = (None, places.clone());
             let coded = match stream.coding {
                 Coding::Heights => {
                     let shape = shape.ok_or(Corrupt("heights without a grid"))?;
@@ -296,7 +296,10 @@ impl CellReader<'_> {
                 }
                 Coding::Bones => {
                     let wide = stream.word == 4;
-                    let skin = Skin::decode(part, stream.bones, wide, hierarchy, triangles)?;
+                    let mut skin = Skin::decode(part, stream.bones, wide, hierarchy, triangles)?;
+                    let numbers = skin.number_by_bones();
+                    let of = |&place: &u32| numbers[place as usize];
+                    places = Arc::new(places.iter().map(of).collect());
                     Coded::Skin(Box::new(skin))
                 }
                 _ => Coded::Soft(Box::new(Static::decode(part, hierarchy.clone(), None)?)),
@@ -308,7 +311,7 @@ impl CellReader<'_> {
             out.push(Cells {
                 coded,
                 flat,
-                places: places.clone(),
+                places,
             });
             used += size;
         }

@@ -156,9 +156,19 @@ fn usable(length: f64) -> bool {
 }
 
 /// R·S·p.
+#[inline]
 fn turned(t: &Transform, p: [f64; 3]) -> [f64; 3] {
-    let m = t.matrix();
-    [0, 1, 2].map(|r| m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2])
+    let mut out = [0.0; 3];
+    for (out, m) in out.iter_mut().zip(t.matrix()) {
+        *out = m[0] * p[0] + m[1] * p[1] + m[2] * p[2];
+    }
+    out
+}
+
+/// Of a few words: no call for that.
+#[inline]
+fn equal(a: &[i32], b: &[i32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 /// The nearest integer, halves upwards; within 32 bits.
@@ -261,6 +271,7 @@ impl Track {
     }
 
     /// The transform that its words say.
+    #[inline]
     pub fn transform(&self, words: &[i32]) -> Transform {
         let mut out = self.rest;
         let [t, r, s] = self.setup.moves;
@@ -268,7 +279,9 @@ impl Track {
         let (rotation, scale) = rest.split_at(if r { 4 } else { 0 });
         if let [x, y, z, w] = *rotation {
             let q: Quaternion = [x, y, z, w];
-            out.rotation = rotation::float(q).map(|v| v as f32);
+            for (to, v) in out.rotation.iter_mut().zip(rotation::float(q)) {
+                *to = v as f32;
+            }
         }
         if s {
             let at = |k: usize| (f64::from(scale[k]) * (self.scale[k] / STEP as f64)) as f32;
@@ -280,11 +293,10 @@ impl Track {
                 pivot => turned(&out, pivot),
             };
             let unit = self.step / STEP as f64;
-            let at = |k: usize| {
+            for (k, to) in out.translation.iter_mut().enumerate() {
                 let moved = self.origin[k] + f64::from(translation[k]) * unit;
-                (moved - arm[k]) as f32
-            };
-            out.translation = [at(0), at(1), at(2)];
+                *to = (moved - arm[k]) as f32;
+            }
         }
         out
     }
@@ -382,7 +394,7 @@ impl Nodes {
                     .flatten();
                 *out = match (class, before, done.last()) {
                     (RAW, ..) => choice.raw,
-                    (_, Some(before), Some(last)) if last[own] == *words => *before,
+                    (_, Some(before), Some(last)) if equal(&last[own], words) => *before,
                     _ => track.transform(&words[..track.words - 1]),
                 };
             }
@@ -470,7 +482,7 @@ impl<'a> Around<'a> {
         Ok(out)
     }
 
-    /// Means of |κ| around, by [`slot`]: of the frames referred to, and of the one beside.
+    /// Means of |κ| around, of translation and of all else: of the frames referred to, and of the one beside.
     fn activity(&self, track: &Track) -> ([u32; 2], Option<[u32; 2]>) {
         let of = |state: &[i32]| {
             let both = state[track.word + track.words - 1] as u32;
@@ -491,39 +503,44 @@ impl<'a> Around<'a> {
         let of = |state: &'a [i32]| &state[track.word..track.word + track.words - 1];
         let first = of(self.states[0]);
         let others = &self.states[1..self.count.max(1)];
-        others
-            .iter()
-            .all(|state| of(state) == first)
-            .then_some(first)
+        (others.iter().all(|state| equal(of(state), first))).then_some(first)
     }
 
-    /// Predicted words.
+    /// Predicted words. Frames beyond those referred to have the weight 0.
+    #[inline]
     pub fn predict(&self, track: &Track) -> [i32; 10] {
         let mut out = [0; 10];
         let [t, r, s] = track.setup.moves;
-        let mut word = 0;
-        let mut vector = |word: usize| {
+        // Loops over arrays, not maps of them: these are not inlined everywhere, and a node takes less time than its calls would.
+        let mut own = [&[][..]; 4];
+        for (own, state) in own.iter_mut().zip(&self.states) {
+            *own = &state[track.word..track.word + track.words - 1];
+        }
+        let vector = |word: usize, out: &mut [i32; 10]| {
             for k in word..word + 3 {
-                let sum: i64 = (0..self.count)
-                    .map(|i| i64::from(self.weights[i]) * i64::from(self.states[i][track.word + k]))
-                    .sum();
+                let mut sum = 0;
+                for (own, &weight) in own.iter().zip(&self.weights) {
+                    sum += i64::from(weight) * i64::from(own[k]);
+                }
                 out[k] = (sum >> 16).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
             }
         };
+        let mut word = 0;
         if t {
-            vector(word);
+            vector(word, &mut out);
             word += 3;
         }
-        if s {
-            vector(word + if r { 4 } else { 0 });
-        }
         if r {
-            let q = self.states.map(|state| {
-                let at = &state[track.word + word..];
-                [at[0], at[1], at[2], at[3]]
-            });
-            let mixed = rotation::mixed(&q[..self.count], &self.weights[..self.count]);
+            let mut q = [rotation::IDENTITY; 4];
+            for (q, own) in q.iter_mut().zip(&own) {
+                q.copy_from_slice(&own[word..word + 4]);
+            }
+            let mixed = rotation::mixed(&q, &self.weights);
             out[word..word + 4].copy_from_slice(&mixed);
+            word += 4;
+        }
+        if s {
+            vector(word, &mut out);
         }
         out
     }
@@ -615,6 +632,7 @@ pub struct Expected {
 
 impl Expected {
     /// Before anything of it is coded.
+    #[inline]
     pub fn new(around: &Around<'_>, track: &Track) -> Expected {
         let (mean, beside) = around.activity(track);
         let sum = |v: [u32; 2]| v[0] + v[1];
@@ -716,6 +734,7 @@ impl Track {
     }
 
     /// Words of a node of class 0.
+    #[inline]
     pub fn stay(&self, around: &Around<'_>, words: &mut [i32]) {
         match around.same(self) {
             Some(same) => {
@@ -727,6 +746,7 @@ impl Track {
     }
 
     /// Words of a prediction moved on by κ.
+    #[inline]
     pub fn apply(&self, prediction: &[i32; 10], kappas: &[i64; COMPONENTS], words: &mut [i32]) {
         let mut sums = [(0u64, 0u64); 2];
         let (mut word, mut c) = (0, 0);
@@ -739,8 +759,12 @@ impl Track {
             *sum += own.iter().map(|k| k.unsigned_abs()).sum::<u64>();
             *count += 3;
             if part == 1 {
-                let y = [0, 1, 2].map(|i| (own[i] * self.turn[i]) >> 11);
-                let q = [0, 1, 2, 3].map(|i| prediction[word + i]);
+                let mut y = [0; 3];
+                for i in 0..3 {
+                    y[i] = (own[i] * self.turn[i]) >> 11;
+                }
+                let mut q = rotation::IDENTITY;
+                q.copy_from_slice(&prediction[word..word + 4]);
                 words[word..word + 4].copy_from_slice(&rotation::turned(q, y));
                 word += 4;
             } else {
@@ -752,9 +776,8 @@ impl Track {
             }
             c += 3;
         }
-        let mean =
-            sums.map(|(sum, count)| ((sum * PARTS[count as usize]) >> 16).min(0xFFFF) as u32);
-        words[self.words - 1] = (mean[0] | mean[1] << 16) as i32;
+        let mean = |(sum, count): (u64, u64)| ((sum * PARTS[count as usize]) >> 16).min(0xFFFF);
+        words[self.words - 1] = (mean(sums[0]) | mean(sums[1]) << 16) as i32;
     }
 
     fn code_raw<S: Symbols>(

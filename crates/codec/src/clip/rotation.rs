@@ -21,8 +21,10 @@ pub const ONE: i32 = 1 << 30;
 pub const IDENTITY: Quaternion = [0, 0, 0, ONE];
 
 /// a · b, then brought to unit length; `b` in 2⁻²⁸ and of any length up to 4. `None` if nothing is left of it.
+#[inline]
 fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
-    let [ax, ay, az, aw] = a.map(i64::from);
+    let [ax, ay, az, aw] = a;
+    let (ax, ay, az, aw) = (i64::from(ax), i64::from(ay), i64::from(az), i64::from(aw));
     let [bx, by, bz, bw] = b;
     normalise([
         (aw * bx + ax * bw + ay * bz - az * by) >> 30,
@@ -44,16 +46,22 @@ fn normalise(q: [i64; 4]) -> Option<Quaternion> {
         return None;
     }
     let inverse = ((1u64 << 61) / length) as i64;
-    Some(q.map(|v| {
+    let mut out = [0; 4];
+    for (out, v) in out.iter_mut().zip(q) {
         let unit = (v * inverse) >> 31;
-        unit.clamp(i64::from(-ONE), i64::from(ONE)) as i32
-    }))
+        *out = unit.clamp(i64::from(-ONE), i64::from(ONE)) as i32;
+    }
+    Some(out)
 }
 
 /// ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same everywhere.
 #[inline]
 fn root(n: u64) -> u64 {
-    let mut r = (n as f64).sqrt() as u64;
+    // Most fit 63 bits, which machines convert in one step.
+    let mut r = match i64::try_from(n) {
+        Ok(n) => (n as f64).sqrt() as i64 as u64,
+        Err(_) => (n as f64).sqrt() as u64,
+    };
     if r * r > n {
         r -= 1;
     } else if (r + 1) * (r + 1) <= n {
@@ -66,7 +74,8 @@ fn root(n: u64) -> u64 {
 #[inline]
 pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
     let one = i64::from(ONE);
-    let y = y.map(|v| v.clamp(-one, one));
+    let [x, y, z] = y;
+    let y = [x.clamp(-one, one), y.clamp(-one, one), z.clamp(-one, one)];
     let square = (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) >> 32;
     let b = [y[0] >> 1, y[1] >> 1, y[2] >> 1, (1 << 28) - square];
     product(from, b).unwrap_or(from)
@@ -94,13 +103,16 @@ pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
             *s += sign * i64::from(weight) * i64::from(v);
         }
     }
-    let sum = sum.map(|v| v >> 16);
-    let most = sum.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
+    let (mut out, mut most) = (first, 0);
+    for (out, v) in out.iter_mut().zip(sum) {
+        *out = (v >> 16) as i32;
+        most = most.max((v >> 16).unsigned_abs());
+    }
     // Opposite rotations cancel out; far extrapolation leaves the range.
     if !(1 << 26..3 << 29).contains(&most) {
         return first;
     }
-    sum.map(|v| v as i32)
+    out
 }
 
 #[inline]

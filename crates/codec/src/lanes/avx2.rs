@@ -294,6 +294,29 @@ impl Lanes for Eight {
         out
     }
     #[inline(always)]
+    fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES] {
+        let mut out = [[0; 4]; LANES];
+        // SAFETY: see above.
+        unsafe {
+            let [x, y, z] =
+                [whole(v[0]), whole(v[1]), whole(v[2])].map(|w| _mm256_castps_si256(w.0));
+            // x and y, then z and nothing, in 32 bits each.
+            let xy = _mm256_blend_epi16::<0xAA>(x, _mm256_slli_epi32::<16>(y));
+            let zero = _mm256_blend_epi16::<0xAA>(z, _mm256_setzero_si256());
+            let pairs = [
+                _mm256_unpacklo_epi32(xy, zero),
+                _mm256_unpackhi_epi32(xy, zero),
+            ];
+            for (k, both) in pairs.into_iter().enumerate() {
+                let low = out[2 * k..].as_mut_ptr().cast();
+                _mm_storeu_si128(low, _mm256_castsi256_si128(both));
+                let high = out[2 * k + 4..].as_mut_ptr().cast();
+                _mm_storeu_si128(high, _mm256_extracti128_si256::<1>(both));
+            }
+        }
+        out
+    }
+    #[inline(always)]
     fn add_to(v: [Self; 3], list: &mut [[f32; 4]], at: &Row) {
         let both = turn_back(v);
         for l in 0..LANES {

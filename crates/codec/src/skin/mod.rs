@@ -23,7 +23,7 @@
 //! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points, and 10⁻³⁰.
 //! The region of a rigid bone is the box of its node. The four *handles* of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame moves them: what a handle is off moves no point of the box farther
 //! than that. [`handles`] has the order in which they are predicted from each other.
-//! Matrices are computed in f64, divided by the unit, and rounded to f32; blends and products are f32, in the order of their terms.
+//! Matrices are computed in f64, divided by the unit, and rounded to f32; blends, in the order of the bones' numbers, and products are f32, each operation rounded by itself.
 
 pub mod handles;
 pub mod packed;
@@ -55,18 +55,14 @@ pub type Matrix = [[f32; 4]; 4];
 /// A row-major 3 × 4 matrix in the world, in units of a grid.
 pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
     let part = 1.0 / f64::from(grid.unit);
-    let column = |c: usize| {
-        let of = |r: usize| {
-            let from = if c == 3 {
-                f64::from(grid.centre[r])
-            } else {
-                0.0
-            };
-            ((world[r][c] - from) * part) as f32
-        };
-        [of(0), of(1), of(2), 0.0]
-    };
-    [column(0), column(1), column(2), column(3)]
+    let mut out = Matrix::default();
+    for (r, row) in world.iter().enumerate() {
+        for c in 0..3 {
+            out[c][r] = (row[c] * part) as f32;
+        }
+        out[3][r] = ((row[3] - f64::from(grid.centre[r])) * part) as f32;
+    }
+    out
 }
 
 /// Levels of detail of the points that have a residual. `triangles` are of points, three each.
@@ -190,7 +186,7 @@ impl Skin {
         let decoder = range::Decoder::new(&own);
         let (weights, decoder) = weights::code(decoder, hierarchy, count as u32, depth, None)?;
         decoder.finish()?;
-        let rig = Rig::new(rest, &weights, count as u32);
+        let rig = Rig::new(rest, &weights, count as u32, &hierarchy.order);
         if rig.coded.len() != bones.coded as usize {
             return Err(Corrupt("skin: another number of residuals"));
         }
@@ -267,6 +263,23 @@ impl Skin {
             true => First::Wide(skin.first_cells::<i32>(&matrices)),
         };
         Ok(skin)
+    }
+
+    /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number of each.
+    pub fn number_by_bones(&mut self) -> Vec<u32> {
+        fn moved<T: Copy + Default>(list: &[T], numbers: &[u32]) -> Vec<T> {
+            let mut out = vec![T::default(); list.len()];
+            for (&number, &item) in numbers.iter().zip(list) {
+                out[number as usize] = item;
+            }
+            out
+        }
+        let numbers = self.rig.number_by_bones();
+        self.first = match &self.first {
+            First::Narrow(cells) => First::Narrow(moved(cells, &numbers)),
+            First::Wide(cells) => First::Wide(moved(cells, &numbers)),
+        };
+        numbers
     }
 
     fn first_matrices(&self, out: &mut [Matrix]) {

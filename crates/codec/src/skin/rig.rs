@@ -54,7 +54,7 @@ const FEW: usize = 3;
 /// Rest positions, bones and weights: all that says where points are once bones are known.
 #[derive(Clone, Debug, Default)]
 pub struct Rig {
-    /// By point, in the order of levels of detail.
+    /// By point, in the order of levels of detail, or as [`Rig::number_by_bones`] numbers them.
     pub rest: Vec<[f32; 3]>,
     /// Points that have a residual.
     pub coded: Vec<u32>,
@@ -65,13 +65,15 @@ pub struct Rig {
     pulls: Vec<Pull>,
     /// By number of bones, from one on.
     groups: [Groups; weights::MOST],
+    /// Their points are numbered one after the other.
+    numbered: bool,
     /// The same, from two on.
     loners: [Loners; weights::MOST - 1],
 }
 
 impl Rig {
-    /// From its parts; `bones` of them.
-    pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32) -> Rig {
+    /// From its parts; `bones` of them. `order`: which point of the mesh each is; what follows each other there does so among points of the same bones.
+    pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32, order: &[u32]) -> Rig {
         let mut rig = Rig {
             starts: vec![0],
             rest,
@@ -120,15 +122,16 @@ impl Rig {
         // A bone of a few points that lie together pulls at others far away, which handles too near to each other would throw anywhere.
         let least = largest(halves(whole)) / 64.0;
         rig.regions = boxes.into_iter().map(|b| region(b, least)).collect();
-        rig.sort();
+        rig.sort(order);
         rig
     }
 
     /// Puts points where [`Rig::pose`] reads them.
-    fn sort(&mut self) {
+    fn sort(&mut self, order: &[u32]) {
         let bones = |&cell: &u32| self.pulls_of(cell as usize).iter().map(|p| p.bone);
         let mut points: Vec<u32> = (0..self.rest.len() as u32).collect();
-        points.sort_by(|a, b| bones(a).cmp(bones(b)));
+        let place = |&cell: &u32| order.get(cell as usize);
+        points.sort_unstable_by(|a, b| bones(a).cmp(bones(b)).then(place(a).cmp(&place(b))));
         let (mut groups, mut loners) = (self.groups.clone(), self.loners.clone());
         for run in points.chunk_by(|a, b| bones(a).eq(bones(b))) {
             let many = bones(&run[0]).len();
@@ -161,6 +164,29 @@ impl Rig {
             }
         }
         (self.groups, self.loners) = (groups, loners);
+    }
+
+    /// Numbers points anew, so that those of the same bones follow each other and [`Rig::pose`] writes eight at once. Returns the new number of each.
+    pub fn number_by_bones(&mut self) -> Vec<u32> {
+        let groups = self.groups.iter_mut().map(|g| &mut g.cells);
+        let loners = self.loners.iter_mut().map(|l| &mut l.cells);
+        let mut numbers = vec![0; self.rest.len()];
+        let (mut rest, mut starts, mut pulls) = (Vec::new(), vec![0], Vec::new());
+        for cell in groups.chain(loners).flatten() {
+            let old = *cell as usize;
+            *cell = rest.len() as u32;
+            numbers[old] = *cell;
+            rest.push(self.rest[old]);
+            let own = self.starts[old] as usize..self.starts[old + 1] as usize;
+            pulls.extend_from_slice(&self.pulls[own]);
+            starts.push(pulls.len() as u32);
+        }
+        (self.rest, self.starts, self.pulls) = (rest, starts, pulls);
+        self.numbered = true;
+        for point in &mut self.coded {
+            *point = numbers[*point as usize];
+        }
+        numbers
     }
 
     /// Number of bones.
@@ -323,10 +349,28 @@ impl<W: Cell> Pose<'_, W> {
         }
     }
 
+    /// Of up to eight points, by number.
     #[inline(always)]
     fn put<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
-        for (&cell, [x, y, z, zero]) in cells.iter().zip(L::whole_vectors(at)) {
-            self.out[cell as usize] = [W::wrap(x), W::wrap(y), W::wrap(z), W::wrap(zero)];
+        let mut all = [[W::default(); 4]; LANES];
+        if W::BITS == i16::BITS {
+            for (to, at) in all.iter_mut().zip(L::short_vectors(at)) {
+                *to = W::of_short(at);
+            }
+        } else {
+            for (to, [x, y, z, zero]) in all.iter_mut().zip(L::whole_vectors(at)) {
+                *to = [W::wrap(x), W::wrap(y), W::wrap(z), W::wrap(zero)];
+            }
+        }
+        let first = cells[0] as usize;
+        let together = self.rig.numbered && cells.len() == LANES;
+        match self.out[first..].first_chunk_mut() {
+            Some(out) if together => *out = all,
+            _ => {
+                for (&cell, at) in cells.iter().zip(all) {
+                    self.out[cell as usize] = at;
+                }
+            }
         }
     }
 }

@@ -132,7 +132,8 @@ proptest! {
         let at = odd.0.index(numbers.len());
         numbers[at] = odd.1;
         let rest = (0..25).map(|i| [i as f32 * 0.1, 1.0 - i as f32, 0.25]).collect();
-        let rig = Rig::new(rest, &weights, bones);
+        let order: Vec<u32> = (0..25).map(|i| i * 7 % 25).collect();
+        let rig = Rig::new(rest, &weights, bones, &order);
         let mut matrices: Vec<Matrix> = (numbers.chunks(12))
             .map(|m| [0, 1, 2, 3].map(|c| [m[3 * c], m[3 * c + 1], m[3 * c + 2], 0.0]))
             .collect();
@@ -143,7 +144,20 @@ proptest! {
             want[v] = [at[0] as i16, at[1] as i16, at[2] as i16, 0];
             wide[v] = [at[0], at[1], at[2], 0];
         });
+        let mut numbered = rig.clone();
+        let numbers = numbered.number_by_bones();
+        for (v, &number) in numbers.iter().enumerate() {
+            prop_assert_eq!(numbered.rest[number as usize], rig.rest[v]);
+            prop_assert!(numbered.influences(number as usize).eq(rig.influences(v)));
+        }
+        for (a, b) in rig.coded.iter().zip(&numbered.coded) {
+            prop_assert_eq!(numbers[*a as usize], *b);
+        }
         for isa in Isa::all() {
+            let mut got = vec![[7i16; 4]; 25];
+            numbered.pose(isa, &matrices, &mut got);
+            let back: Vec<[i16; 4]> = numbers.iter().map(|&n| got[n as usize]).collect();
+            prop_assert_eq!(&back, &want);
             let mut got = vec![[7i16; 4]; 25];
             rig.pose(isa, &matrices, &mut got);
             prop_assert_eq!(&got, &want);

@@ -10,6 +10,8 @@ pub trait Cell: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync 
     const REACH: i32;
     /// Low bits of `value`.
     fn wrap(value: i32) -> Self;
+    /// Vectors of 16 bits.
+    fn of_short(vector: [i16; 4]) -> [Self; 4];
     /// The value.
     fn get(self) -> i32;
     /// Sum that wraps.
@@ -29,6 +31,8 @@ macro_rules! cell {
             const REACH: i32 = $reach;
             #[inline(always)]
             fn wrap(value: i32) -> Self { value as $t }
+            #[inline(always)]
+            fn of_short(v: [i16; 4]) -> [Self; 4] { [v[0].into(), v[1].into(), v[2].into(), v[3].into()] }
             #[inline(always)]
             fn get(self) -> i32 { self as i32 }
             #[inline(always)]

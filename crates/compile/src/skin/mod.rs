@@ -180,13 +180,13 @@ fn coded_weights(
     weights: &weights::Weights,
     levels: &Hierarchy,
     bones: u32,
-) -> Result<(Vec<u8>, weights::Weights), Error> {
+) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);
-    let (same, out) =
+    let (_, out) =
         weights::code(out, levels, bones, weights.depth, Some(weights)).map_err(|c| broken(c.0))?;
     out.finish();
-    Ok((bytes, same))
+    Ok(bytes)
 }
 
 /// Codes affine bones as four points each.
@@ -314,9 +314,7 @@ impl<'a> Posed<'a> {
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
         let weights = model.weights(&hierarchy, &looked, radius * shares.weights);
         let count = model.bones() as u32;
-        // In the order in which a decoder has them, which sums follow.
-        let (_, weights) = coded_weights(&weights, &hierarchy, count)?;
-        let rig = Rig::new(rest, &weights, count);
+        let rig = Rig::new(rest, &weights, count, &hierarchy.order);
         let rigid = match model.rigid.len() {
             0 => None,
             _ if options.transforms == TransformForm::Packed => {
@@ -532,7 +530,7 @@ impl<'a> Posed<'a> {
         };
         let weights = &this.weights;
         let count = this.skin.rig.bones() as u32;
-        let (weight_bytes, _) = coded_weights(weights, &this.hierarchy, count)?;
+        let weight_bytes = coded_weights(weights, &this.hierarchy, count)?;
         let mut static_bytes = Vec::new();
         skin::encode(
             &Parts {
