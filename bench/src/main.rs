@@ -15,6 +15,7 @@ mod normals;
 mod parts;
 mod pictures;
 mod predictors;
+mod scenes;
 mod sequences;
 mod soft;
 mod speed;
@@ -51,6 +52,8 @@ enum Command {
     Parts(parts::Arguments),
     /// What choosing the method by itself costs beside the best one.
     Choice(choice::Arguments),
+    /// Writes moving meshes that no corpus has, to compare methods on.
+    Scenes(scenes::Arguments),
     /// Bits of triangles that change from frame to frame.
     Fluid(fluid::Arguments),
     /// Draws the pictures of docs/METHODS.md.
@@ -74,6 +77,7 @@ fn main() -> std::process::ExitCode {
         Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Parts(arguments) => parts::run(&arguments),
         Command::Choice(arguments) => choice::run(&arguments),
+        Command::Scenes(arguments) => scenes::run(&arguments),
         Command::Fluid(arguments) => fluid::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
