@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Where NAME.obj and NAME.pc2 go, and liquid.0001.obj and its like.
+    /// Where NAME.obj and NAME.pc2 go; frames of the liquid in a folder of their own.
     folder: PathBuf,
     /// Another number gives other scenes.
     #[arg(long, default_value_t = 1)]
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     write(folder, "explosion", &mesh, &frames)?;
     let (mesh, frames) = creature(&mut dice);
     write(folder, "octopus", &mesh, &frames)?;
-    liquid(folder, &mut dice)?;
+    liquid(&folder.join("liquid"), &mut dice)?;
     Ok(true)
 }
 
@@ -166,6 +166,8 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
             }
         })
         .collect();
+    let thrown = motions.iter().filter(|m| m.begins < FRAMES).count();
+    println!("{thrown} of {} blocks move", motions.len());
     let frames = (0..FRAMES).map(|frame| {
         let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, Some(0.5))).collect();
         let moved = mesh.points.iter().zip(&owner);
@@ -384,6 +386,7 @@ fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
         [0, 4, 5, 7],
         [0, 5, 1, 7],
     ];
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let drops: Vec<[DVec3; 2]> = (0..DROPS)
         .map(|_| [dice.vector(), dice.vector() * 3.0])
         .collect();

@@ -61,6 +61,11 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
+    /// Whether vertices are a regular grid.
+    pub fn is_grid(&self) -> bool {
+        self.fixed.grid.is_some()
+    }
+
     fn read(&self, frame: u32, out: &mut [[f32; 3]]) -> Result<(), Error> {
         let (plan, frame) = (self.plan, frame as usize);
         let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());

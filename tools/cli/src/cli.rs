@@ -360,7 +360,8 @@ pub struct BenchArgs {
 #[derive(Args)]
 pub struct VerifyArgs {
     /// The source files, then the .reel that was made of them
-    #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT.reel"])]
+    // Options may stand between them, which two at least would not allow.
+    #[arg(required = true, num_args = 1.., value_names = ["IN", "OUT.reel"])]
     pub files: Vec<PathBuf>,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]

@@ -247,10 +247,12 @@ pub fn choose<'a>(
             (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * WORTH,
             _ => f64::INFINITY,
         };
+        // Regular grids are cloth and water.
+        let rich = !frames.is_grid();
         let find = |of: &Trajectories| {
             let hopeful = options.effort >= PATIENT
                 || asked == MethodChoice::Skinned
-                || options.effort >= HASTY && extract::skin::likely(of);
+                || options.effort >= HASTY && extract::skin::likely(of, rich);
             let (radius, effort) = (extent.radius, options.effort);
             let choose = || extract::skin::choose(of, radius, INFLUENCES, effort, limit);
             hopeful.then(choose).flatten()

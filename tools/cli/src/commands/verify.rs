@@ -20,13 +20,16 @@ const SHOWN_MESHES: usize = 24;
 pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let Some((reel, inputs)) = arguments.files.split_last() else {
-        return Err(Failure::usage("name the source files and the .reel"));
+        return Err(Failure::usage("name the source files, then the .reel"));
     };
     if !inputs::is_reel(reel) {
         return Err(Failure::usage(format!(
             "{}: the last file must be the .reel, the ones before it the source",
             reel.display()
         )));
+    }
+    if inputs.is_empty() {
+        return Err(Failure::usage("name the source files before the .reel"));
     }
     let options = InputOptions {
         points: arguments.points.clone(),

@@ -146,8 +146,9 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
 }
 
 /// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to an end. What bends, waves or flows has ever more of
-/// them. Of what was looked at, skins had up to 1.52 times as many at a tenth of the size, all else 2 times and more.
-pub fn likely(all: &Trajectories) -> bool {
+/// them. Of what was looked at, skins had up to 1.52 times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are counted, as captured bodies
+/// have and cloth, may be either: it is `rich`.
+pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter())
         .map(|p| p as u32)
         .collect();
@@ -155,7 +156,11 @@ pub fn likely(all: &Trajectories) -> bool {
     let size = some.diagonal();
     let rank = |part: f64| Space::new(&some, size * part).map_or(0, |space| space.rank());
     let (coarse, fine) = (rank(1e-4), rank(1e-5));
-    fine > 0 && fine < DIMENSIONS && fine * 10 < coarse.max(1) * STEEP
+    match (coarse, fine) {
+        (DIMENSIONS, _) => rich,
+        (_, 0 | DIMENSIONS) => false,
+        _ => fine * 10 < coarse.max(1) * STEEP,
+    }
 }
 
 /// Points that [`likely`] looks at, and tenths of its ratio.
