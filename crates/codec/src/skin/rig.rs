@@ -65,10 +65,10 @@ pub struct Rig {
     pulls: Vec<Pull>,
     /// By number of bones, from one on.
     groups: [Groups; weights::MOST],
-    /// Their points are numbered one after the other.
-    numbered: bool,
     /// The same, from two on.
     loners: [Loners; weights::MOST - 1],
+    /// Points of both are numbered one after the other.
+    numbered: bool,
 }
 
 impl Rig {
