@@ -168,14 +168,7 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
         .collect();
     let thrown = motions.iter().filter(|m| m.begins < FRAMES).count();
     println!("{thrown} of {} blocks move", motions.len());
-    let frames = (0..FRAMES).map(|frame| {
-        let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, Some(0.5))).collect();
-        let moved = mesh.points.iter().zip(&owner);
-        moved
-            .map(|(p, &o)| placed[o].transform_point3(*p))
-            .collect()
-    });
-    let frames = frames.collect();
+    let frames = flown(&mesh, &owner, &motions, Some(0.5), FRAMES);
     (mesh, frames)
 }
 
@@ -215,6 +208,24 @@ impl Flight {
             * DAffine3::from_scale(DVec3::splat(scale))
             * DAffine3::from_translation(-self.middle)
     }
+}
+
+/// Points of each frame; `owner` says which piece each belongs to.
+fn flown(
+    mesh: &Mesh,
+    owner: &[usize],
+    motions: &[Flight],
+    floor: Option<f64>,
+    frames: usize,
+) -> Vec<Vec<DVec3>> {
+    let of_frame = |frame: usize| {
+        let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, floor)).collect();
+        let moved = mesh.points.iter().zip(owner);
+        moved
+            .map(|(p, &o)| placed[o].transform_point3(*p))
+            .collect()
+    };
+    (0..frames).map(of_frame).collect()
 }
 
 /// A ball whose shell bursts into patches that spin, shrink and are gone.
@@ -270,14 +281,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
             lasts: 25.0 + 50.0 * dice.roll(),
         })
         .collect();
-    let frames = (0..FRAMES).map(|frame| {
-        let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, None)).collect();
-        let moved = mesh.points.iter().zip(&owner);
-        moved
-            .map(|(p, &o)| placed[o].transform_point3(*p))
-            .collect()
-    });
-    let frames = frames.collect();
+    let frames = flown(&mesh, &owner, &motions, None, FRAMES);
     (mesh, frames)
 }
 

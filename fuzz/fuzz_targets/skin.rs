@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         coded: u32::from(coded) % (POINTS + 1),
     };
     let wide = flags & 2 != 0;
-    let Ok(skin) = Skin::decode(rest, bones, wide, &levels, &triangles) else {
+    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles) else {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];
@@ -50,4 +50,14 @@ fuzz_target!(|data: &[u8]| {
     skin.matrices(&skin.grid, &transforms, Handles::None, &mut matrices);
     let mut out = vec![[0i32; 4]; POINTS as usize];
     skin.compose(&matrices, &[], &mut out);
+    // As a player numbers them.
+    let numbers = skin.number_by_bones();
+    let mut again = out.clone();
+    skin.compose(&matrices, &[], &mut again);
+    assert!(
+        numbers
+            .iter()
+            .zip(&out)
+            .all(|(&n, cell)| again[n as usize] == *cell)
+    );
 });

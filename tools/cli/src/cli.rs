@@ -361,7 +361,7 @@ pub struct BenchArgs {
 pub struct VerifyArgs {
     /// The source files, then the .reel that was made of them
     // Options may stand between them, which two at least would not allow.
-    #[arg(required = true, num_args = 1.., value_names = ["IN", "OUT.reel"])]
+    #[arg(required = true, num_args = 1.., value_name = "IN> <OUT.reel")]
     pub files: Vec<PathBuf>,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]

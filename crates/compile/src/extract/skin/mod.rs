@@ -147,7 +147,7 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
 
 /// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to an end. What bends, waves or flows has ever more of
 /// them. Of what was looked at, skins had up to 1.52 times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are counted, as captured bodies
-/// have and cloth, may be either: it is `rich`.
+/// have and cloth, may be either: then the answer is `rich`.
 pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter())
         .map(|p| p as u32)
