@@ -106,7 +106,11 @@ impl From<meshreel_scene::Error> for Failure {
         use meshreel_scene::Error;
         let line = error.to_string();
         match error {
-            Error::Io { path, source } => Failure::io(&path, &source),
+            Error::Io { path, .. } => {
+                let at = path.display().to_string();
+                let what = line.strip_prefix(&format!("{at}: ")).unwrap_or(&line);
+                Failure::new(Class::Io, what, Some(at))
+            }
             Error::Malformed { path, what, at } => Failure::new(
                 Class::Malformed,
                 format!("damaged or not of its kind: {what}, at {at}"),
