@@ -120,6 +120,7 @@ fn size(
         Vec::new(),
         &folder.join("choice.reel"),
         &options,
+        &meshreel_check::reopen,
         &Silent,
     )?;
     Ok(report.meshes.iter().map(|mesh| mesh.bytes).sum())

@@ -276,7 +276,14 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         };
         compress = compress.min(seconds);
     }
-    let report = compile(&scene, remarks, &target, &options, &Silent)?;
+    let report = compile(
+        &scene,
+        remarks,
+        &target,
+        &options,
+        &meshreel_check::reopen,
+        &Silent,
+    )?;
     let clip = &report.clips[0];
     let reel = Reel::open(&target, &Limits::default())?;
     let (again, _) = read::open(file, &ReadOptions::default())?;

@@ -146,7 +146,14 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
         ..ReadOptions::default()
     };
     let (scene, remarks) = read::open(obj, &read_options)?;
-    compile(&scene, remarks, target, &options, &Silent)?;
+    compile(
+        &scene,
+        remarks,
+        target,
+        &options,
+        &meshreel_check::reopen,
+        &Silent,
+    )?;
     Ok(())
 }
 

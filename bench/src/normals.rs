@@ -88,6 +88,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
             frames: times.len(),
             start: 0,
             moves: None,
+            fallback: Vec::new(),
             remeshed: None,
         };
         let prepared = prepare::prepare(&source, MethodChoice::Soft, &options, &mut Vec::new())?;

@@ -126,7 +126,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         // Opening belongs to it: that is what a user waits for.
         let start = Instant::now();
         let (scene, remarks) = read::open(&arguments.input, &read_options)?;
-        let report = compile(&scene, remarks, &target, &options, &Silent)?;
+        let report = compile(
+            &scene,
+            remarks,
+            &target,
+            &options,
+            &meshreel_check::reopen,
+            &Silent,
+        )?;
         runs.push(start.elapsed().as_secs_f64());
         last = Some(report);
     }

@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let options = options(&mut numbers);
     let scene = scene(&mut numbers);
     let target = file("out.reel", &[]);
-    match compile(&scene, Vec::new(), &target, &options, &Silent) {
+    match compile(&scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent) {
         Ok(_) => {}
         Err(error @ Error::Promise { .. }) => panic!("{error}"),
         Err(_) => return,

@@ -42,6 +42,14 @@ pub enum Error {
         /// The target that was left alone.
         target: PathBuf,
     },
+    /// What was written does not open, or does not decode. It never got its name.
+    #[error("the finished file was refused when it was opened again, {} is as it was: {source}", target.display())]
+    Refused {
+        /// What the caller's [`crate::Inspect`] says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+        /// The target that was left alone.
+        target: PathBuf,
+    },
     /// The caller is wrong, not the content.
     #[error("{what}")]
     Misuse {

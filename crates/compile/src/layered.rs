@@ -82,7 +82,9 @@ impl Standing {
             .into_iter()
             .zip(&mut bounds)
         {
-            plan.source.object_points(frame, &[], &mut object)?;
+            let fixed = plan.prepared.fixed.as_ref();
+            let fallback = fixed.map_or(&[][..], |f| &f.first_points);
+            plan.source.object_points(frame, fallback, &mut object)?;
             plan.source.place(frame, &object, &mut points);
             for p in &points {
                 for k in 0..3 {

@@ -42,6 +42,6 @@ pub use options::{
 pub use plan::compile;
 pub use remesh::Remeshed;
 pub use report::{
-    ClipReport, Detailed, Heaviest, Measures, MeshReport, Phase, Progress, Report, Rest, Silent,
-    Spikes, Tried,
+    ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
+    Silent, Spikes, Tried,
 };

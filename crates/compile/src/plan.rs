@@ -8,7 +8,7 @@ use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
-use crate::report::{Phase, Progress, Report};
+use crate::report::{Inspect, Phase, Progress, Report};
 use crate::still;
 use crate::{
     Error, MethodChoice, Options, PartsChoice, Preset, Tolerance, identical, nodes, write,
@@ -23,12 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The target is
-/// replaced only when everything is written and has kept its promise.
+/// replaced only when everything is written, has kept its promise, and `inspect` does not refuse it.
 pub fn compile(
     scene: &Scene,
     remarks: Vec<Remark>,
     target: &Path,
     options: &Options,
+    inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let started = Instant::now();
@@ -49,8 +50,9 @@ pub fn compile(
     let scene = clips_only.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         remarks.extend(options.for_nothing());
-        let mut report =
-            pool.install(|| crate::clip::file::write(scene, remarks, target, options, progress))?;
+        let mut report = pool.install(|| {
+            crate::clip::file::write(scene, remarks, target, options, inspect, progress)
+        })?;
         report.seconds = started.elapsed().as_secs_f64();
         return Ok(report);
     }
@@ -109,11 +111,11 @@ pub fn compile(
         exact: false,
         loose: Default::default(),
     };
-    let mut report = match write::write(&job, target, &pool, progress) {
+    let mut report = match write::write(&job, target, &pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) => {
             compiler.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
-            write::write(&job, target, &pool, progress)?
+            write::write(&job, target, &pool, inspect, progress)?
         }
         done => done?,
     };
@@ -371,6 +373,7 @@ impl<'a> Compiler<'a> {
             frames: times.len(),
             start: 0,
             moves: None,
+            fallback: Vec::new(),
             times,
             matrices,
             normals: channels.normals,
@@ -396,10 +399,10 @@ impl<'a> Compiler<'a> {
             still::trim(&mut source, schedule)?;
         }
         let prepared = prepare(&source, method, self.options, remarks)?;
-        if prepared.fixed.is_some() || source.moves.is_none() {
+        if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
             return Ok((source, prepared));
         }
-        // The same faces on points whose number changes.
+        // The same faces on points whose number changes, or what changes is nothing that a file keeps.
         remarks.clear();
         let source = self.source(mesh, times, shown, matrices);
         let prepared = prepare(&source, method, self.options, remarks)?;

@@ -37,6 +37,8 @@ pub struct Source<'a> {
     pub start: usize,
     /// Up to the first of these frames of the animation it stands still, and from the second on.
     pub moves: Option<[u32; 2]>,
+    /// What takes the place of points of its first frame that are not finite: those of the animation's first one, where that is another.
+    pub fallback: Vec<[f32; 3]>,
     /// What was done to its faces.
     pub remeshed: Option<&'a Remeshed>,
 }
@@ -241,6 +243,14 @@ pub struct Fixed {
 }
 
 impl Prepared {
+    /// Whether anything that is compiled differs between frames.
+    pub fn is_animated(&self) -> bool {
+        self.moving
+            || self.normals_animated
+            || self.uvs.iter().any(|set| set.animated)
+            || self.colours.iter().any(|set| set.animated)
+    }
+
     /// Whether most frames have the faces of the one before.
     pub fn has_runs(&self) -> bool {
         let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
@@ -326,7 +336,7 @@ pub fn prepare(
     let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
 
     // Positions: bounds, motion, welding; whether the number of points stays.
-    let (mut object, mut points, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut object, mut points, mut first) = (Vec::new(), Vec::new(), source.fallback.clone());
     let mut raw_points = Vec::new();
     let mut weld: Option<Splitter> = None;
     let (mut extent, mut object_extent) = (Extent::default(), Extent::default());

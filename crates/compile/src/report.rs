@@ -4,6 +4,7 @@ pub use crate::clip::file::ClipReport;
 use crate::remesh::Remeshed;
 pub use crate::skin::Tried;
 use meshreel_scene::Remark;
+use std::path::Path;
 
 /// Phases that a progress display shows, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Phase {
     Analyse,
     /// Second pass: quantize, predict, compress, write.
     Encode,
+    /// The finished file is opened and decoded.
+    Inspect,
 }
 
 /// Receives progress; called from several threads.
@@ -19,6 +22,11 @@ pub trait Progress: Sync {
     /// `done` of `total` frames of a phase.
     fn update(&self, phase: Phase, done: u64, total: u64);
 }
+
+/// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is refused here replaces
+/// anything. This crate does not know the runtime, so whoever calls brings it along.
+pub type Inspect<'a> =
+    &'a (dyn Fn(&Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Sync);
 
 /// Shows nothing.
 pub struct Silent;

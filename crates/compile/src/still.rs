@@ -9,7 +9,7 @@ use meshreel_scene::{Attribute, Mesh, sample};
 /// What a mesh shows at a time, as far as it can change while its faces do not.
 #[derive(Default, PartialEq)]
 struct Look {
-    points: Vec<[u32; 3]>,
+    points: Vec<[f32; 3]>,
     normals: Vec<sample::Values<[f32; 3]>>,
     uvs: Vec<sample::Values<[f32; 2]>>,
     colours: Vec<sample::Values<[f32; 4]>>,
@@ -22,7 +22,10 @@ pub fn trim(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
     if count < 3 || still || !sample::fixed_topology(source.mesh, &source.times)? {
         return Ok(());
     }
-    let (start, end) = (Look::new(source, 0)?, Look::new(source, count - 1)?);
+    let start = Look::new(source, 0)?;
+    // Of damaged frames what is compiled counts, and there this frame's points take the place of others.
+    source.fallback.clone_from(&start.points);
+    let end = Look::new(source, count - 1)?;
     let mut first = 0;
     while first + 1 < count && same(source, &start, 0, first + 1)? {
         first += 1;
@@ -61,10 +64,10 @@ impl Look {
     fn new(source: &Source<'_>, frame: usize) -> Result<Look, Error> {
         let (mesh, time) = (source.mesh, source.times[frame]);
         let mut points = Vec::new();
-        sample::positions_at(mesh, time, &mut points)?;
+        source.object_points(frame, &source.fallback, &mut points)?;
         let list = |wanted: bool| if wanted { usize::MAX } else { 0 };
         Ok(Look {
-            points: points.iter().map(|p| p.map(f32::to_bits)).collect(),
+            points,
             normals: values(mesh.normals.iter().take(list(source.normals)), mesh, time)?,
             uvs: values(mesh.uvs.iter().take(list(source.uvs)), mesh, time)?,
             colours: values(mesh.colours.iter().take(list(source.colours)), mesh, time)?,

@@ -11,7 +11,7 @@ use crate::mesh::trs::{Trs, rows};
 use crate::motion::{Motion, Tracks, transform_box};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
-use crate::report::{ClipReport, Detailed, MeshReport, Phase, Progress, Report};
+use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
 use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
@@ -21,7 +21,7 @@ use meshreel_codec::{
     source_map::{self, SourceMap},
     transform::{self, Transform},
 };
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Summary, Writer, frame_table_size};
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, Writer, frame_table_size};
 use meshreel_scene::{Placed, Scene, Unit};
 use rayon::prelude::*;
 use std::path::Path;
@@ -205,6 +205,7 @@ pub fn write(
     job: &Job<'_>,
     target: &Path,
     pool: &rayon::ThreadPool,
+    inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let with_target = |error| match error {
@@ -448,7 +449,10 @@ pub fn write(
 
     let raw_bytes = summary.raw_bytes;
     let file_bytes = match output {
-        Output::File(writer) => writer.finish(summary)?,
+        Output::File(writer) => {
+            progress.update(Phase::Inspect, 0, 1);
+            pool.install(|| publish(writer.complete(summary)?, target, inspect))?
+        }
         Output::Count { bytes, .. } => bytes,
     };
     let mut report = Report {
@@ -559,6 +563,15 @@ pub fn write(
         });
     }
     Ok(report)
+}
+
+/// Puts a file in its place if it opens and decodes. Returns its size in bytes.
+pub fn publish(file: Complete, target: &Path, inspect: Inspect<'_>) -> Result<u64, Error> {
+    inspect(file.path()).map_err(|source| Error::Refused {
+        source,
+        target: target.into(),
+    })?;
+    Ok(file.publish()?)
 }
 
 #[derive(Clone, Default)]
@@ -710,13 +723,14 @@ fn period(job: &Job<'_>) -> f64 {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut moves = false;
         for (plan, _) in &job.plans {
-            if plan.prepared.fixed.is_none() {
+            let Some(fixed) = &plan.prepared.fixed else {
                 return Ok(false);
-            }
+            };
             moves |= plan.prepared.moving;
-            plan.source.object_points(0, &[], &mut a)?;
+            let last = plan.source.times.len() - 1;
+            plan.source.object_points(0, &fixed.first_points, &mut a)?;
             plan.source
-                .object_points(plan.source.times.len() - 1, &[], &mut b)?;
+                .object_points(last, &fixed.first_points, &mut b)?;
             if a != b {
                 return Ok(false);
             }

@@ -38,4 +38,4 @@ pub use header::{
 };
 pub use read::{Limits, Reader};
 pub use source::{FileSource, ReadAt};
-pub use write::Writer;
+pub use write::{Complete, Writer};

@@ -1,7 +1,8 @@
 //! Writes a file so that it is never seen half done.
 //!
 //! Everything goes to a temporary file beside the target. At the end, in this order: tables and header (with a magic number of zeros),
-//! sync, magic number, sync, rename over the target, sync of the folder. Killed at any moment, the target is what it was before or
+//! sync, magic number, sync, rename over the target, sync of the folder. Before the rename the caller may open what is written
+//! ([`Writer::complete`]). Killed at any moment, the target is what it was before or
 //! complete; power loss included, as far as the disk keeps its promises. What a killed process leaves is named
 //! `.<name>.<process>-<number>.tmp`, is never opened again and can be deleted.
 
@@ -29,6 +30,23 @@ pub struct Writer {
     written: u64,
     frames: Vec<FrameEntry>,
     chunks: Vec<ChunkEntry>,
+}
+
+/// A file that is whole and on the disk, beside its target. Dropped, it is removed, and the target stays as it was.
+#[derive(Debug)]
+pub struct Complete(Writer);
+
+impl Complete {
+    /// Where it lies until it is published. Empty once it has been.
+    pub fn path(&self) -> &Path {
+        self.0.temporary.0.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Puts the file in its place. Returns its size in bytes.
+    pub fn publish(mut self) -> Result<u64, Error> {
+        self.0.rename()?;
+        Ok(self.0.written)
+    }
 }
 
 /// Removes the temporary file unless it has been renamed.
@@ -107,7 +125,12 @@ impl Writer {
     }
 
     /// Writes the tables and the header, and puts the file in its place. Returns its size in bytes.
-    pub fn finish(mut self, summary: Summary) -> Result<u64, Error> {
+    pub fn finish(self, summary: Summary) -> Result<u64, Error> {
+        self.complete(summary)?.publish()
+    }
+
+    /// Writes the tables and the header: a file that can be opened, but not yet under its name.
+    pub fn complete(mut self, summary: Summary) -> Result<Complete, Error> {
         if !is_box(&summary.bounds) {
             return Err(Error::misuse(format!(
                 "a box that is neither empty nor ordered: {:?}",
@@ -149,8 +172,7 @@ impl Writer {
         self.put_at_start(&header)
             .and_then(|()| self.put_at_start(&MAGIC))
             .map_err(|e| self.failed(e))?;
-        self.rename()?;
-        Ok(self.written)
+        Ok(Complete(self))
     }
 
     /// Writes at the end, and returns where.

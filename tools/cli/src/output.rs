@@ -164,6 +164,21 @@ impl From<meshreel_compile::Error> for Failure {
                 ..Failure::new(Class::Strict, line, None)
             },
             Error::Promise { .. } => Failure::new(Class::Defect, line, None),
+            Error::Refused { source, target } => match source.downcast::<meshreel::Error>() {
+                // Larger than what players take, or the disk.
+                Ok(error)
+                    if matches!(
+                        *error,
+                        meshreel::Error::Limit { .. } | meshreel::Error::Io { .. }
+                    ) =>
+                {
+                    Failure {
+                        at: Some(target.display().to_string()),
+                        ..Failure::from(*error)
+                    }
+                }
+                _ => Failure::new(Class::Defect, line, None),
+            },
             Error::Misuse { .. } => Failure::usage(line),
             _ => Failure::new(Class::Defect, line, None),
         }

@@ -113,6 +113,7 @@ impl meshreel_compile::Progress for Progress {
         let name = match phase {
             Phase::Analyse => "analyse",
             Phase::Encode => "encode frames",
+            Phase::Inspect => "open and decode",
         };
         self.step(name, done, total);
     }

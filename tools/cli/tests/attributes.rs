@@ -26,7 +26,15 @@ fn options(preset: Preset) -> Options {
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     let reel = opened(std::fs::read(&path).unwrap());
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(checked.ok, "{checked:?}");
@@ -419,6 +427,7 @@ fn f01_names_tell_parts() {
         Vec::new(),
         &dir.path().join("a.reel"),
         &named("nam"),
+        &meshreel_check::reopen,
         &Silent,
     );
     assert!(wrong.unwrap_err().to_string().contains("there are name"));

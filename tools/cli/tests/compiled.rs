@@ -146,7 +146,15 @@ fn scene(nodes: Vec<Node>, meshes: Vec<Mesh>) -> Scene {
 fn bytes_of(scene: &Scene, options: &Options) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     std::fs::read(&path).unwrap()
 }
 
@@ -161,6 +169,82 @@ fn times(reel: &Reel) -> Vec<f64> {
 fn stream(reel: &Reel, mesh: usize, semantic: Semantic) -> &StreamRecord {
     let streams = &reel.description().meshes[mesh].streams;
     streams.iter().find(|s| s.semantic == semantic).unwrap()
+}
+
+/// What is refused when it is opened again never replaces anything, and leaves nothing behind.
+#[test]
+fn a_finished_file_is_opened_before_it_gets_its_name() {
+    let scene = scene(
+        vec![node("/a", None, Some(0))],
+        vec![waving("/a", 4, rate(24.0), 7)],
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("a.reel");
+    std::fs::write(&target, "older").unwrap();
+    let files = || std::fs::read_dir(dir.path()).unwrap().count();
+    let with = |inspect: meshreel_compile::Inspect<'_>, dry_run: bool| {
+        let options = Options {
+            dry_run,
+            ..Options::default()
+        };
+        compile(&scene, Vec::new(), &target, &options, inspect, &Silent)
+    };
+    let refused = with(
+        &|path| {
+            let reel = Reel::open(path, &Limits::default())?;
+            assert_eq!(reel.frame_count(), 7);
+            assert_eq!((path.parent(), files()), (Some(dir.path()), 2));
+            Err("no")?
+        },
+        false,
+    );
+    let line = refused.unwrap_err().to_string();
+    assert!(
+        line.contains("refused") && line.ends_with("a.reel is as it was: no"),
+        "{line}"
+    );
+    assert_eq!(
+        (files(), &std::fs::read(&target).unwrap()[..]),
+        (1, &b"older"[..])
+    );
+    // There is nothing to open.
+    with(&|_| Err("no")?, true).unwrap();
+    with(&meshreel_check::reopen, false).unwrap();
+    assert_eq!(files(), 1);
+    Reel::open(&target, &Limits::default()).unwrap();
+}
+
+/// What does not decode is refused.
+#[test]
+fn reopening_decodes_everything() {
+    let options = Options {
+        preset: Preset::Fast,
+        ..Options::default()
+    };
+    let scene = scene(
+        vec![node("/a", None, Some(0))],
+        vec![waving("/a", 8, rate(24.0), 70)],
+    );
+    let bytes = bytes_of(&scene, &options);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.reel");
+    std::fs::write(&path, &bytes).unwrap();
+    meshreel_check::reopen(&path).unwrap();
+    let chunks = Reel::open(&path, &Limits::default())
+        .unwrap()
+        .chunks()
+        .to_vec();
+    for chunk in chunks {
+        let mut broken = bytes.clone();
+        broken[(chunk.offset + u64::from(chunk.size) / 2) as usize] ^= 1;
+        std::fs::write(&path, &broken).unwrap();
+        let error = meshreel_check::reopen(&path).unwrap_err();
+        let error = error.downcast::<meshreel::Error>().unwrap();
+        assert!(
+            matches!(*error, meshreel::Error::Malformed { .. }),
+            "{error}"
+        );
+    }
 }
 
 /// Times of two rates together, once each; what moves only in name adds nothing.

@@ -14,7 +14,15 @@ use std::sync::Arc;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -370,7 +378,14 @@ fn f08_wrong_uses_are_named() {
     };
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a.reel");
-    let refused = compile(&scene, Vec::new(), &target, &strict, &Silent);
+    let refused = compile(
+        &scene,
+        Vec::new(),
+        &target,
+        &strict,
+        &meshreel_check::reopen,
+        &Silent,
+    );
     assert!(matches!(refused, Err(Error::Strict { .. })) && !target.exists());
 }
 

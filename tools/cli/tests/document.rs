@@ -141,7 +141,15 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
         attributes_apart: apart,
         ..Options::default()
     };
-    compile(&scene, Vec::new(), path, &options, &Silent).unwrap();
+    compile(
+        &scene,
+        Vec::new(),
+        path,
+        &options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     std::fs::read(path).unwrap()
 }
 

@@ -18,7 +18,15 @@ const SIDE: usize = 8;
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
     let checked = verify(scene, &reel, &|_, _| ()).unwrap();
@@ -403,4 +411,38 @@ fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
     assert!(end.0 && end.1 < all, "{end:?}");
     assert_eq!(seen((from + to) / 2), (false, all));
     assert!(nothing_seen_is_missing(&reel, 0) > 0);
+}
+
+/// Points alone, and faces of which none can be used, have nothing to be hidden.
+#[test]
+fn f14_without_triangles_nothing_is_hidden() {
+    for (counts, indices) in [
+        (vec![], vec![]),
+        (vec![3], vec![0, 0, 0]),
+        (vec![2], vec![0, 1]),
+    ] {
+        let frame = |f: usize| vec![[f as f32, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 2.0]];
+        let frames = (0..20).map(frame).collect();
+        let mut scene = one_mesh(frames, counts, indices);
+        let still = one_mesh(vec![frame(3)], vec![], vec![]);
+        for (mut node, mut mesh) in still.nodes.into_iter().zip(still.meshes) {
+            (node.name, node.path, node.mesh) = ("still".into(), "/still".into(), Some(1));
+            mesh.path = "/still".into();
+            scene.nodes.push(node);
+            scene.meshes.push(mesh);
+        }
+        for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
+            for lod in [0, 2] {
+                let (reel, _) = compiled(
+                    &scene,
+                    &Options {
+                        preset,
+                        lod,
+                        ..options()
+                    },
+                );
+                assert_eq!(reel.chunk_bytes(kind::DRAWN), 0);
+            }
+        }
+    }
 }

@@ -17,7 +17,15 @@ use std::sync::Arc;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 

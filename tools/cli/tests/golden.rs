@@ -59,7 +59,15 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
-    compile(&scene, Vec::new(), &path, &options, &Silent).unwrap();
+    compile(
+        &scene,
+        Vec::new(),
+        &path,
+        &options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     fs::read(path).unwrap()
 }
 

@@ -32,7 +32,15 @@ fn input(name: &str) -> Scene {
 fn compiled(scene: &Scene, options: &Options) -> Reel {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
-    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     let bytes: Arc<[u8]> = std::fs::read(&path).unwrap().into();
     Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
@@ -182,7 +190,15 @@ fn bytes_do_not_depend_on_threads() {
             memory,
             ..options(70)
         };
-        compile(&scene, Vec::new(), &path, &options, &Silent).unwrap();
+        compile(
+            &scene,
+            Vec::new(),
+            &path,
+            &options,
+            &meshreel_check::reopen,
+            &Silent,
+        )
+        .unwrap();
         std::fs::read(path).unwrap()
     };
     let one = bytes(1, 512 << 20);
@@ -309,7 +325,16 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
             };
             let path = dir.path().join(format!("{i}.{}.reel", preset.name()));
             // Some have no mesh, or none that can be read.
-            if compile(&scene, Vec::new(), &path, &options, &Silent).is_err() {
+            if compile(
+                &scene,
+                Vec::new(),
+                &path,
+                &options,
+                &meshreel_check::reopen,
+                &Silent,
+            )
+            .is_err()
+            {
                 continue;
             }
             compiled += 1;

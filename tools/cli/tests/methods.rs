@@ -24,7 +24,15 @@ const FRAMES: usize = 41;
 fn compiled(scene: &Scene, options: &Options) -> (Reel, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     let bytes = std::fs::read(&path).unwrap();
     (
         Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap(),
@@ -283,7 +291,14 @@ fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
         ..wanted
     };
     let path = target.path().join("a.reel");
-    let failed = compile(&scene, Vec::new(), &path, &strict, &Silent);
+    let failed = compile(
+        &scene,
+        Vec::new(),
+        &path,
+        &strict,
+        &meshreel_check::reopen,
+        &Silent,
+    );
     assert!(matches!(
         failed,
         Err(meshreel_compile::Error::Strict { .. })
@@ -751,7 +766,14 @@ fn e15_wrong_uses_of_parts_are_named() {
     let fails = |options: Options| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.reel");
-        match compile(&scene, Vec::new(), &path, &options, &Silent) {
+        match compile(
+            &scene,
+            Vec::new(),
+            &path,
+            &options,
+            &meshreel_check::reopen,
+            &Silent,
+        ) {
             Err(meshreel_compile::Error::Misuse { what }) => what,
             other => panic!("{other:?}"),
         }

@@ -19,7 +19,15 @@ const FRAMES: usize = 71;
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -323,7 +331,15 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
 fn through_everything(scene: &Scene, options: &Options) -> Reel {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
-    compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     let reel = opened(std::fs::read(&path).unwrap());
     let found = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(found.ok, "{:#?}", found.failures);
@@ -414,7 +430,14 @@ fn f05_no_geometry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
     let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
-    let failed = compile(&world.0, Vec::new(), &path, &wanted, &Silent);
+    let failed = compile(
+        &world.0,
+        Vec::new(),
+        &path,
+        &wanted,
+        &meshreel_check::reopen,
+        &Silent,
+    );
     assert!(failed.unwrap_err().to_string().contains("no mesh"));
     assert!(!path.exists());
     // Its transforms are a clip, if that is asked for.
@@ -422,7 +445,15 @@ fn f05_no_geometry() {
         clips_only: true,
         ..wanted
     };
-    let report = compile(&world.0, Vec::new(), &path, &wanted, &Silent).unwrap();
+    let report = compile(
+        &world.0,
+        Vec::new(),
+        &path,
+        &wanted,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
     // A mesh without points or faces is no geometry either, but no mistake beside another.
     let id = world.add(None, fall(3), Some(1.0));

@@ -258,7 +258,15 @@ fn options() -> Options {
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
@@ -721,6 +729,7 @@ fn f15_wrong_uses_are_named() {
         Vec::new(),
         Path::new("/no/such.reel"),
         &soft,
+        &meshreel_check::reopen,
         &Silent,
     )
     .unwrap_err();

@@ -4,7 +4,7 @@ use crate::replaced::replaced;
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};
 use meshreel_check::verify;
 use meshreel_codec::block::Format;
-use meshreel_codec::record::Coding;
+use meshreel_codec::record::{Coding, Method};
 use meshreel_compile::{
     MethodChoice, Options, Preset, Report, Silent, Tolerance, TransformForm, compile,
 };
@@ -156,12 +156,41 @@ fn scene(meshes: Vec<Mesh>) -> Scene {
 fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &Silent).unwrap();
+    let report = compile(
+        scene,
+        Vec::new(),
+        &path,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 
 fn opened(bytes: Vec<u8>) -> Reel {
     Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
+}
+
+/// A sheet whose points are changed in some frames.
+fn changed(mut mesh: Mesh, change: impl Fn(usize, &mut [[f32; 3]])) -> Mesh {
+    let mut all = vec![Vec::new(); FRAMES];
+    for (f, points) in all.iter_mut().enumerate() {
+        let sample = f.min(mesh.positions.len() - 1);
+        mesh.positions.read(sample, points).unwrap();
+        change(f, points);
+    }
+    mesh.positions = Channel::in_memory(times(), all);
+    mesh
+}
+
+/// A sheet that does not move at all.
+fn flat(path: &str) -> Mesh {
+    let mut mesh = sheet(path, [0, 9]);
+    let mut first = Vec::new();
+    mesh.positions.read(0, &mut first).unwrap();
+    mesh.positions = Channel::in_memory(times(), vec![first; FRAMES]);
+    mesh
 }
 
 /// Compiles, measures every vertex of every frame, and decodes in any order.
@@ -225,6 +254,78 @@ fn all() -> Scene {
         sheet("/hardly", [1, FRAMES - 1]),
         sea("/sea", [90, 100]),
     ])
+}
+
+/// Damage, and the sign of zero, move nothing.
+#[test]
+fn e06_what_only_seems_to_move_stands_still() {
+    type Change = fn(usize, &mut [[f32; 3]]);
+    let changes: [(Change, &str); 6] = [
+        (|f, p| p[0][0] = if f % 2 == 0 { 0.0 } else { -0.0 }, "zero"),
+        (
+            |f, p| {
+                if f > 100 {
+                    p[3][1] = f32::NAN
+                }
+            },
+            "nan",
+        ),
+        (
+            |f, p| {
+                if (40..90).contains(&f) {
+                    p[3][1] = f32::INFINITY
+                }
+            },
+            "inf",
+        ),
+        (
+            |f, p| {
+                if f < 200 {
+                    p[7] = [1e30; 3]
+                }
+            },
+            "far",
+        ),
+        (
+            |f, p| {
+                if f == 20 {
+                    p.fill([f32::NAN; 3])
+                }
+            },
+            "all",
+        ),
+        (
+            |f, p| {
+                if f + 1 == FRAMES {
+                    p[5][2] = f32::NAN
+                }
+            },
+            "last",
+        ),
+    ];
+    for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
+        let mut meshes = vec![sheet("/moves", [90, 140])];
+        for (change, name) in changes {
+            meshes.push(changed(flat(&format!("/{name}")), change));
+            // Damaged before it moves, and afterwards.
+            meshes.push(changed(
+                sheet(&format!("/{name}_moving"), [110, 190]),
+                change,
+            ));
+        }
+        let (reel, _) = holds(&scene(meshes), &options(preset));
+        let description = reel.description();
+        for (m, mesh) in description.meshes.iter().enumerate() {
+            let layered = preset != Preset::Classic;
+            match mesh.path.ends_with("mov") || mesh.path.ends_with("moving") || m == 0 {
+                true if layered => assert!(reel.moves(m) != [0, 0], "{}", mesh.path),
+                true => {}
+                // A point that is not there in the first frames stands elsewhere then.
+                false if mesh.path == "/far" => {}
+                false => assert_eq!(mesh.method, Method::Static, "{}", mesh.path),
+            }
+        }
+    }
 }
 
 #[test]

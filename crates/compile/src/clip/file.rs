@@ -6,7 +6,7 @@ use super::layer::LayeredClip;
 use super::pieces::pack;
 use super::wanted::Wanted;
 use crate::encode::NOTHING;
-use crate::{Error, Options, Phase, Progress, Report};
+use crate::{Error, Inspect, Options, Phase, Progress, Report};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::record::{
@@ -240,6 +240,7 @@ pub fn write(
     mut remarks: Vec<Remark>,
     target: &Path,
     options: &Options,
+    inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (chunks, clips) = chunks(scene, options, &mut remarks, progress)?;
@@ -278,11 +279,12 @@ pub fn write(
             writer.add_chunk(*kind, *raw, bytes)?;
         }
         writer.add_chunk(DESCRIPTION, raw.len() as u32, &packed)?;
-        writer.finish(Summary {
+        let summary = Summary {
             bounds: NOTHING,
             raw_bytes,
             flags: 0,
-        })?
+        };
+        crate::write::publish(writer.complete(summary)?, target, inspect)?
     };
     let kinds = |clip: &ClipReport| {
         let [default, constant, hinge, two, free] = clip.rotations;

@@ -122,7 +122,8 @@ pub fn all(job: &Job<'_>) -> Result<Vec<Cull>, Error> {
         let mut intervals = when.clone();
         intervals.sort_unstable_by_key(|&i| key(i, frames));
         intervals.dedup();
-        if intervals == [[0, frames]] {
+        // Without triangles there is nothing to say either.
+        if intervals.iter().all(|i| *i == [0, frames]) {
             continue;
         }
         let number = |i: &Interval| {

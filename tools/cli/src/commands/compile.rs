@@ -127,8 +127,15 @@ impl Job {
             scene.nodes.len()
         ));
         progress.wait("analyse");
-        let report = meshreel_compile::compile(&scene, remarks, target, &self.options, &progress)
-            .map_err(|error| {
+        let report = meshreel_compile::compile(
+            &scene,
+            remarks,
+            target,
+            &self.options,
+            &meshreel_check::reopen,
+            &progress,
+        )
+        .map_err(|error| {
             let failure = Failure::from(error);
             self.output.remarks(&failure.remarks);
             failure.or_at(&inputs[0])

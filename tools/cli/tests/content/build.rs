@@ -232,7 +232,14 @@ pub fn build(
 ) -> Result<(meshreel_compile::Report, Vec<u8>), Error> {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.reel");
-    let report = compile(scene, Vec::new(), &target, options, &Silent);
+    let report = compile(
+        scene,
+        Vec::new(),
+        &target,
+        options,
+        &meshreel_check::reopen,
+        &Silent,
+    );
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, usize::from(report.is_ok()), "leftovers");
     let report = report?;

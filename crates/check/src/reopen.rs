@@ -1,0 +1,41 @@
+//! Opens a file as any player would and decodes all that is in it: what a compiler does with a finished file before it gets its name.
+
+use meshreel::clip::{Clip, ClipCursor};
+use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Frames that one decoder takes at least: finding into the middle of a file costs a few.
+const FRAMES_AT_LEAST: usize = 64;
+
+/// Bytes that decoders side by side take at most, unless one alone takes more.
+const MEMORY: u64 = 1 << 30;
+
+/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD and attribute. An error is the
+/// [`Error`] that a player would have.
+pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let reel = Reel::open(path, &Limits::default())?;
+    for mesh in 0..reel.description().meshes.len() {
+        reel.source_map(mesh)?;
+    }
+    reel.all_attributes()?;
+    reel.clips()?.par_iter().try_for_each(samples)?;
+    let frames = reel.frame_count();
+    let decoders = (rayon::current_num_threads() as u64)
+        .min(MEMORY / reel.memory().max(1))
+        .clamp(1, (frames / FRAMES_AT_LEAST).max(1) as u64) as usize;
+    (0..decoders)
+        .into_par_iter()
+        .try_for_each(|part| -> Result<(), Error> {
+            let mut decoder = FrameDecoder::new(&reel)?;
+            (part * frames / decoders..(part + 1) * frames / decoders)
+                .try_for_each(|frame| decoder.decode(frame))
+        })?;
+    Ok(())
+}
+
+fn samples(clip: &Clip) -> Result<(), Error> {
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    (0..clip.samples()).try_for_each(|sample| clip.sample_at(&mut cursor, sample, &mut pose))
+}
