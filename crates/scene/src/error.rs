@@ -1,6 +1,5 @@
 //! The error of this crate, and remarks for content that is messy but usable.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why a file could not be read or written. Five classes, the same in every crate of the project.
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// The operating system said no.
-    #[error("{}: {source}{}", path.display(), advice(source))]
+    #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -51,16 +50,6 @@ pub enum Error {
         /// What to do instead.
         what: String,
     },
-}
-
-/// What to do about it.
-fn advice(source: &std::io::Error) -> &'static str {
-    match source.kind() {
-        ErrorKind::NotFound => " (check the name)",
-        ErrorKind::PermissionDenied => " (check the permissions of the file and its folder)",
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => " (free some space)",
-        _ => "",
-    }
 }
 
 impl Error {

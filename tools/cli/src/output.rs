@@ -53,11 +53,15 @@ impl Failure {
     }
     /// An I/O error at `path`.
     pub fn io(path: &Path, error: &std::io::Error) -> Failure {
-        Failure::new(
-            Class::Io,
-            error.to_string(),
-            Some(path.display().to_string()),
-        )
+        use std::io::ErrorKind;
+        let advice = match error.kind() {
+            ErrorKind::NotFound => " (check the name)",
+            ErrorKind::PermissionDenied => " (check the permissions of the file and its folder)",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => " (free some space)",
+            _ => "",
+        };
+        let what = format!("{error}{advice}");
+        Failure::new(Class::Io, what, Some(path.display().to_string()))
     }
     /// The same failure, at `path` unless it already says where.
     pub fn or_at(mut self, path: &Path) -> Failure {
@@ -106,11 +110,7 @@ impl From<meshreel_scene::Error> for Failure {
         use meshreel_scene::Error;
         let line = error.to_string();
         match error {
-            Error::Io { path, .. } => {
-                let at = path.display().to_string();
-                let what = line.strip_prefix(&format!("{at}: ")).unwrap_or(&line);
-                Failure::new(Class::Io, what, Some(at))
-            }
+            Error::Io { path, source } => Failure::io(&path, &source),
             Error::Malformed { path, what, at } => Failure::new(
                 Class::Malformed,
                 format!("damaged or not of its kind: {what}, at {at}"),
