@@ -9,7 +9,7 @@ use std::path::Path;
 const FRAMES_AT_LEAST: usize = 64;
 
 /// Bytes that decoders side by side take at most, unless one alone takes more.
-const MEMORY: u64 = 1 << 30;
+const MEMORY: u64 = 256 << 20;
 
 /// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD and attribute. An error is the
 /// [`Error`] that a player would have.

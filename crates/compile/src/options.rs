@@ -210,6 +210,8 @@ pub struct Options {
     pub range: Option<Range>,
     /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
     pub source_fps: Option<f64>,
+    /// Name or number of the animation that was asked for; stored for the same reason.
+    pub animation: Option<String>,
     /// Only nodes that match one of these globs (all, if empty) …
     pub include: Vec<String>,
     /// … and none of these.
@@ -289,6 +291,7 @@ impl Default for Options {
             fps: None,
             range: None,
             source_fps: None,
+            animation: None,
             include: Vec::new(),
             exclude: Vec::new(),
             unit: None,
@@ -323,6 +326,13 @@ impl Options {
             if let Some(Tolerance::Absolute(t) | Tolerance::Relative(t)) = over.tolerance {
                 positive("tolerance of a mesh section", t)?;
             }
+        }
+        if let Some(animation) = &self.animation
+            && animation.contains(char::is_control)
+        {
+            return Err(Error::misuse(
+                "--animation: a name with line breaks or other control characters; give the animation's number",
+            ));
         }
         let methods = self.meshes.iter().filter_map(|over| over.method);
         let bones = |m: MethodChoice| matches!(m, MethodChoice::Rigid | MethodChoice::Skinned);
@@ -559,6 +569,9 @@ impl Options {
         }
         if let Some(fps) = self.source_fps {
             line("source-fps", format!("{fps}"));
+        }
+        if let Some(animation) = &self.animation {
+            line("animation", animation.clone());
         }
         if self.lod > 0 {
             line("lod", format!("{}", self.lod));

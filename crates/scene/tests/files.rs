@@ -25,6 +25,7 @@ fn with_points(obj_path: &Path, points: &Path, fps: f64) -> Opened {
         &ReadOptions {
             points: Some(points.into()),
             source_fps: fps,
+            ..ReadOptions::default()
         },
     )
 }
@@ -205,8 +206,8 @@ fn open_pattern(folder: &tempfile::TempDir, pattern: &str) -> Opened {
     sequence::open(
         &path,
         &ReadOptions {
-            points: None,
             source_fps: 25.0,
+            ..ReadOptions::default()
         },
     )
 }

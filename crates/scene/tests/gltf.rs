@@ -176,6 +176,120 @@ fn sampling_is_the_specifications() {
     }
 }
 
+/// Two keys half a turn apart: the box turns where the specification's slerp takes it, and samples between say so.
+#[test]
+fn half_turns_go_where_the_source_goes() {
+    let mut maker = Maker::new();
+    let tri = maker.triangle(&[]);
+    let node = maker.node(None, json!({"name": "box", "mesh": tri}));
+    let turns = [[-0.0f32, -0.0, -0.0, -1.0], [1.0, 0.0, 0.0, 4.489_659e-11]];
+    maker.channel(node, "rotation", "LINEAR", &[1.25, 2.5], &turns);
+    let mut scenes = vec![maker.open().unwrap().0];
+    if let Some(path) = corpus("gltf/BoxAnimated.gltf") {
+        scenes.push(read::open(&path, &ReadOptions::default()).unwrap().0);
+    }
+    for scene in scenes {
+        let mut nodes = scene.nodes.iter().filter_map(|n| n.transform.as_ref());
+        let turned = |t: &&meshreel_scene::Transform| t.matrix.len() >= 5;
+        let channel = &nodes.find(turned).unwrap().matrix;
+        let mut value = Vec::new();
+        let mut before: Option<DQuat> = None;
+        for i in 0..channel.len() {
+            channel.read(i, &mut value).unwrap();
+            let (_, rotation, _) = value[0].to_scale_rotation_translation();
+            let part = ((channel.time(i) - 1.25) / 1.25).clamp(0.0, 1.0);
+            let wanted = DQuat::from_rotation_x(std::f64::consts::PI * part);
+            assert!(
+                rotation.dot(wanted).abs() > 1.0 - 1e-6,
+                "{part}: {rotation} {wanted}"
+            );
+            // Whoever takes the shorter way between two samples takes the right one.
+            let far = before.map_or(0.0, |b| {
+                b.angle_between(if b.dot(rotation) < 0.0 {
+                    -rotation
+                } else {
+                    rotation
+                })
+            });
+            assert!(far < 0.8, "{part}: {far}");
+            before = Some(rotation);
+        }
+    }
+}
+
+/// Files often begin with a pose: meshes follow the first animation in which something changes, or the one that is asked for.
+#[test]
+fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
+    let mut maker = Maker::new();
+    let tri = maker.triangle(&[]);
+    let node = maker.node(None, json!({"name": "a", "mesh": tri}));
+    let other = maker.node(None, json!({"name": "b", "mesh": tri}));
+    let line = |to: f32| [[0f32, 0.0, 0.0], [to, 0.0, 0.0]];
+    let animations: [(&str, usize, f32); 4] = [
+        ("RESET", node, 0.0),
+        ("walk", node, 1.0),
+        ("3", node, 2.0),
+        ("lift", other, 4.0),
+    ];
+    for (name, node, to) in animations {
+        maker.push(
+            "animations",
+            json!({"name": name, "channels": [], "samplers": []}),
+        );
+        maker.channel(node, "translation", "LINEAR", &[0.0, 1.0], &line(to));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.glb");
+    std::fs::write(&path, maker.glb()).unwrap();
+    let open = |animation: Option<&str>| {
+        let animation = animation.map(str::to_owned);
+        read::open(
+            &path,
+            &ReadOptions {
+                animation,
+                ..ReadOptions::default()
+            },
+        )
+    };
+    // Where both nodes are in the end.
+    let ends = |scene: &Scene| {
+        let of = |name: &str| {
+            let node = scene.nodes.iter().find(|n| n.name == name).unwrap();
+            let matrix = &node.transform.as_ref()?.matrix;
+            let mut value = Vec::new();
+            matrix.read(matrix.len() - 1, &mut value).unwrap();
+            Some(value[0].w_axis.x)
+        };
+        (of("a"), of("b"))
+    };
+    let (scene, remarks) = open(None).unwrap();
+    assert_eq!(ends(&scene), (Some(1.0), Some(4.0)));
+    let said = remarks[0].to_string();
+    assert!(
+        said.contains("0 'RESET', 1 'walk', 2 '3', 3 'lift'") && said.contains("follows 'walk'"),
+        "{said}"
+    );
+    for (asked, wanted) in [
+        ("walk", (Some(1.0), None)),
+        ("0", (Some(0.0), None)),
+        // A name counts before a number.
+        ("3", (Some(2.0), None)),
+        ("lift", (None, Some(4.0))),
+    ] {
+        let (scene, remarks) = open(Some(asked)).unwrap();
+        assert_eq!((ends(&scene), remarks.len()), (wanted, 0), "{asked}");
+    }
+    let refused = open(Some("run")).err().unwrap();
+    assert!(matches!(refused, Error::Misuse { .. }));
+    assert!(
+        refused.to_string().contains("'run': there are 0 'RESET'"),
+        "{refused}"
+    );
+    // Nothing is disputed where each moves another.
+    maker.json["animations"].as_array_mut().unwrap().drain(1..3);
+    assert!(maker.open().unwrap().1.is_empty());
+}
+
 #[test]
 fn skins_become_skeletons() {
     let mut maker = Maker::new();

@@ -219,8 +219,8 @@ fn check_obj(name: &str, scene: &Scene, times: &[f64]) -> Scene {
     let read = sequence::open(
         &path.join(format!("{name}.####.obj")),
         &ReadOptions {
-            points: None,
             source_fps: FPS,
+            ..ReadOptions::default()
         },
     )
     .unwrap()
@@ -592,6 +592,7 @@ fn corpus_sequences_as_glb() {
     let options = ReadOptions {
         points: Some(file("pc2")),
         source_fps: FPS,
+        ..ReadOptions::default()
     };
     let scene = obj::open(&file("obj"), &options).unwrap().0;
     let folder = output();

@@ -198,6 +198,9 @@ pub struct Content {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub source_fps: Option<Rate>,
+    /// Which animation of a glTF file moves its meshes; all are kept as clips [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N", help_heading = "Content")]
+    pub animation: Option<String>,
     /// Length unit of inputs that carry none: m, cm, mm or in
     #[arg(long, value_name = "UNIT", help_heading = "Content")]
     pub unit: Option<UnitName>,
@@ -282,6 +285,9 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
+    /// Which animation of a glTF file moves its meshes [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N")]
+    pub animation: Option<String>,
     /// The whole tree, with user properties
     #[arg(long)]
     pub tree: bool,

@@ -17,12 +17,15 @@ pub struct InputOptions {
     pub points: Option<PathBuf>,
     /// Rate of inputs that carry none.
     pub source_fps: Option<Rate>,
+    /// The animation that moves the meshes.
+    pub animation: Option<String>,
 }
 
 /// Opens all `paths` and merges them by node path. `-` is not a file.
 pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Remark>), Failure> {
     let mut read_options = ReadOptions::default();
     read_options.points.clone_from(&options.points);
+    read_options.animation.clone_from(&options.animation);
     if let Some(Rate(fps)) = options.source_fps {
         read_options.source_fps = fps;
     }

@@ -27,6 +27,9 @@ pub struct ReadOptions {
     pub points: Option<PathBuf>,
     /// Frames per second of inputs that carry no rate.
     pub source_fps: f64,
+    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that moves something, and what that
+    /// leaves alone follows the first that moves it.
+    pub animation: Option<String>,
 }
 
 impl Default for ReadOptions {
@@ -34,6 +37,7 @@ impl Default for ReadOptions {
         ReadOptions {
             points: None,
             source_fps: 30.0,
+            animation: None,
         }
     }
 }
@@ -49,6 +53,12 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     if options.points.is_some() && format != Some(Format::Obj) {
         return Err(Error::misuse(format!(
             "{}: --points moves the points of an OBJ file, which this is not",
+            path.display()
+        )));
+    }
+    if let (Some(animation), true) = (&options.animation, format != Some(Format::Gltf)) {
+        return Err(Error::misuse(format!(
+            "{}: --animation {animation} chooses among the animations of a glTF file, which this is not",
             path.display()
         )));
     }

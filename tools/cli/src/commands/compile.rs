@@ -46,6 +46,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         input: InputOptions {
             points: arguments.points.clone(),
             source_fps: content.source_fps,
+            animation: content.animation.clone(),
         },
         options: Options {
             strict: arguments.strict,
@@ -564,6 +565,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     options.attributes_apart = content.attributes_apart;
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
+    options.animation.clone_from(&content.animation);
     options.range = content.range.map(|range| match range {
         units::Range::Frames(first, last) => sample::Range::Frames(first, last),
         units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),

@@ -35,6 +35,7 @@ pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     let options = InputOptions {
         points: arguments.points.clone(),
         source_fps: arguments.source_fps,
+        animation: arguments.animation.clone(),
     };
     let (scene, remarks) = inputs::open(&paths, &options)?;
     let bytes = inputs::file_bytes(&paths);

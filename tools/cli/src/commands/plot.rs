@@ -61,6 +61,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
                 source_fps: arguments
                     .source_fps
                     .or(super::verify::stored(&reel, "source-fps")),
+                animation: super::verify::stored(&reel, "animation"),
             };
             let (scene, remarks) = inputs::open(&arguments.source, &options)?;
             (Some(scene), remarks)

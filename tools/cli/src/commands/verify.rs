@@ -34,6 +34,7 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     let options = InputOptions {
         points: arguments.points.clone(),
         source_fps: arguments.source_fps,
+        animation: None,
     };
     let name = reel
         .file_name()
@@ -70,6 +71,7 @@ pub fn check(
         // What the user said when compiling is in the file.
         options.source_fps = stored(&reel, "source-fps");
     }
+    options.animation = stored(&reel, "animation");
     progress.wait("open");
     let (scene, remarks) = inputs::open(inputs, &options)?;
     progress.wait("survey");

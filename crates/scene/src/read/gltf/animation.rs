@@ -24,6 +24,12 @@ enum How {
     Cubic,
 }
 
+/// Turns from one sample to the next beyond this are divided, in radians: half a turn can go either way, and whoever has two samples
+/// alone takes the shorter one.
+const FAR: f64 = 1.571;
+/// … into turns of at most this.
+const DIVIDED: f64 = 0.786;
+
 /// Keys of one property of one node.
 #[derive(Clone)]
 pub(super) struct Curve {
@@ -101,6 +107,39 @@ impl Curve {
         unit(std::array::from_fn(|i| self.between(k, u, i)))
     }
 
+    /// Appends times between its keys where a rotation turns far.
+    pub fn far_turns(&self, times: &mut Vec<f64>) {
+        if self.width != 4 || self.how != How::Linear {
+            return;
+        }
+        for pair in self.times.windows(2) {
+            let (a, b) = (self.rotation(pair[0]), self.rotation(pair[1]));
+            let turn = turn(a, b);
+            if turn > FAR {
+                let parts = (turn / DIVIDED).ceil();
+                let time = |i: usize| pair[0] + (pair[1] - pair[0]) * i as f64 / parts;
+                times.extend((1..parts as usize).map(time));
+            }
+        }
+    }
+
+    /// The farthest that a rotation turns from one time of `grid` to the next.
+    fn farthest_turn(&self, grid: &Grid) -> f64 {
+        if self.width != 4 || self.how == How::Step || self.is_constant() {
+            return 0.0;
+        }
+        let mut farthest = 0.0f64;
+        let mut before = self.rotation(grid.time(0));
+        for i in 1..grid.samples {
+            let after = self.rotation(grid.time(i));
+            // By way of the middle, since the shorter way need not be the one it goes.
+            let middle = self.rotation(grid.time(i - 1) + 0.5 / grid.fps);
+            farthest = farthest.max(turn(before, middle) + turn(middle, after));
+            before = after;
+        }
+        farthest
+    }
+
     pub fn times(&self) -> &[f64] {
         &self.times
     }
@@ -125,6 +164,11 @@ impl Curve {
             })
         })
     }
+}
+
+/// Angle between two rotations, in radians: at most half a turn.
+fn turn(a: DQuat, b: DQuat) -> f64 {
+    2.0 * a.dot(b).abs().min(1.0).acos()
 }
 
 /// A quaternion of length 1; none of length 0 is a rotation, and the identity stands for it.
@@ -172,6 +216,11 @@ impl Animation {
         self.nodes
             .values()
             .flat_map(|curves| curves.of_transform().chain(&curves.weights))
+    }
+
+    /// Whether anything changes.
+    pub fn moves(&self) -> bool {
+        self.curves().any(|curve| !curve.is_constant())
     }
 }
 
@@ -330,7 +379,7 @@ impl Loader<'_> {
 }
 
 /// From the first to the last key of `animation`: at the rate that its keys have, or one that they lie on, or else at
-/// `usual` frames per second. The flag says whether all keys are on it. `None` without keys.
+/// `usual` frames per second; at a multiple of it where something turns too far from one sample to the next. The flag says whether all keys are on it. `None` without keys.
 pub(super) fn grid(
     animation: &Animation,
     usual: f64,
@@ -350,7 +399,17 @@ pub(super) fn grid(
             }
         }
     }
-    Grid::of(keys, usual, &document.path, &animation.name)
+    let found = Grid::of(keys, usual, &document.path, &animation.name)?;
+    Ok(found.map(|(mut grid, exact)| {
+        let turns = animation.curves().map(|curve| curve.farthest_turn(&grid));
+        let farthest = turns.fold(0.0, f64::max);
+        let finer = (farthest / DIVIDED).ceil() as usize;
+        if farthest > FAR && (grid.samples - 1) * finer < MAX_FRAMES {
+            grid.samples = (grid.samples - 1) * finer + 1;
+            grid.fps *= finer as f64;
+        }
+        (grid, exact)
+    }))
 }
 
 #[cfg(test)]
@@ -377,5 +436,39 @@ mod tests {
         }
         assert_eq!(curve.at::<1>(-1.0), [1.0]);
         assert_eq!(curve.at::<1>(7.0), [3.0]);
+    }
+
+    /// Half a turn goes where the specification's slerp goes, and is divided.
+    #[test]
+    fn far_turns_are_divided() {
+        let half = |y: f32, w: f32| [0.0, y, 0.0, w];
+        let curve = |how, values: [[f32; 4]; 3]| Curve {
+            times: Arc::new(vec![0.0, 2.0, 3.0]),
+            values: Arc::new(values.as_flattened().to_vec()),
+            width: 4,
+            how,
+        };
+        let (zero, quarter, turned) = (half(0.0, 1.0), half(0.3, 0.954), half(1.0, 1e-9));
+        let mut times = Vec::new();
+        curve(How::Linear, [zero, turned, turned]).far_turns(&mut times);
+        assert_eq!(times, [0.5, 1.0, 1.5]);
+        times.clear();
+        curve(How::Linear, [zero, quarter, zero]).far_turns(&mut times);
+        curve(How::Step, [zero, turned, zero]).far_turns(&mut times);
+        assert!(times.is_empty(), "{times:?}");
+        let grid = Grid {
+            start: 0.0,
+            fps: 1.0,
+            samples: 4,
+        };
+        let farthest = |how, values| curve(how, values).farthest_turn(&grid);
+        assert_eq!(farthest(How::Step, [zero, turned, zero]), 0.0);
+        let turn = farthest(How::Linear, [zero, quarter, turned]);
+        assert!(
+            (turn - (std::f64::consts::PI - 0.6094)).abs() < 1e-3,
+            "{turn}"
+        );
+        let turn = farthest(How::Linear, [zero, zero, turned]);
+        assert!((turn - std::f64::consts::PI).abs() < 1e-3, "{turn}");
     }
 }

@@ -5,7 +5,9 @@
 //! * Skins are skeletons, each animation is a clip of each skeleton that it moves. A file without meshes and skins is one
 //!   skeleton of all its nodes.
 //! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of the animation.
-//! * What is animated more than once follows the first animation that moves it; clips have them all.
+//! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what that leaves alone the
+//!   first that moves it; clips have them all.
+//! * Where a LINEAR rotation turns far from one key to the next, there are samples between: keys alone do not say which way round.
 //! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars` scalar tracks.
 //!   Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
 
@@ -79,15 +81,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         first.map_or(0, |primitive| primitive.targets.len())
     };
     let animations = animation::read(&document, targets, &mut remarks)?;
+    let played = played(&document, &animations, options.animation.as_deref())?;
     let chosen = chosen(&document, &tree)?;
     let bare = root.skins.is_empty() && !root.nodes.iter().any(|node| node.mesh.is_some());
     let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
     let clips = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
-    let rig = Arc::new(Rig {
-        take: take(&tree, &animations, &skeletons),
-        tree,
-    });
+    let (take, disputed) = take(&animations, played, &skeletons);
+    let rig = Arc::new(Rig { tree, take });
     let grid = animation::grid(&rig.take, fps, &document)?;
     let mut builder = Builder {
         document: &document,
@@ -109,6 +110,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     };
     builder.nodes(&chosen)?;
     let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
+    let moved = sampled || scene.nodes.iter().any(|n| n.samples > 1);
     if let (Some((grid, false)), true) = (grid, sampled) {
         let what = format!(
             "the keys have no rate of their own; meshes were sampled at {} frames per second",
@@ -116,11 +118,12 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         );
         remarks.push(Remark::new(&file, what));
     }
-    if sampled && animations.len() > 1 {
+    if let (true, true, Played::First(first)) = (moved, disputed, played) {
         let what = format!(
-            "{} animations; what several of them move follows the first, here '{}'",
+            "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another)",
             animations.len(),
-            animations[0].name
+            listed(&animations),
+            animations[first].name
         );
         remarks.push(Remark::new(&file, what));
     }
@@ -191,22 +194,75 @@ fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
     Ok(scene.nodes.clone())
 }
 
-/// For each skeleton, and each other node, the first animation that moves it.
-fn take(tree: &Tree, animations: &[Animation], skeletons: &Skeletons) -> Animation {
+/// What meshes follow.
+#[derive(Clone, Copy)]
+enum Played {
+    /// This animation, and where it does nothing the first that does.
+    First(usize),
+    /// This one alone.
+    Only(usize),
+}
+
+/// The animation that is `wanted` by name or number, else the first in which anything changes: many files begin with a pose.
+fn played(
+    document: &Document,
+    animations: &[Animation],
+    wanted: Option<&str>,
+) -> Result<Played, Error> {
+    let Some(wanted) = wanted else {
+        let moving = animations.iter().position(Animation::moves);
+        return Ok(Played::First(moving.unwrap_or(0)));
+    };
+    let named = animations.iter().position(|a| a.name == wanted);
+    let number = || wanted.parse().ok().filter(|n| *n < animations.len());
+    named.or_else(number).map(Played::Only).ok_or_else(|| {
+        let there = match animations {
+            [] => "it has none".into(),
+            _ => format!("there are {}", listed(animations)),
+        };
+        let path = document.path.display();
+        Error::misuse(format!(
+            "{path}: no animation is called '{wanted}': {there}"
+        ))
+    })
+}
+
+/// Numbers and names, of many the first ones.
+fn listed(animations: &[Animation]) -> String {
+    const SHOWN: usize = 24;
+    let one = |(a, animation): (usize, &Animation)| format!("{a} '{}'", animation.name);
+    let mut list: Vec<String> = animations.iter().enumerate().take(SHOWN).map(one).collect();
+    if animations.len() > SHOWN {
+        list.push(format!("and {} more", animations.len() - SHOWN));
+    }
+    list.join(", ")
+}
+
+/// For each skeleton, and each other node, what moves it; and whether something else would have moved one of them.
+fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Animation, bool) {
+    let mut disputed = false;
     let mut out = Animation::default();
     let mut of_skeleton: Vec<Option<usize>> = vec![None; skeletons.nodes.len()];
-    for (a, animation) in animations.iter().enumerate() {
+    let (first, others) = match played {
+        Played::First(first) => (first, animations.len()),
+        Played::Only(only) => (only, 0),
+    };
+    let order = [first]
+        .into_iter()
+        .chain((0..others).filter(|a| *a != first));
+    for (a, animation) in order.filter_map(|a| Some((a, animations.get(a)?))) {
         for (&node, curves) in &animation.nodes {
             if let Some((s, _)) = skeletons.of_node[node]
                 && *of_skeleton[s].get_or_insert(a) != a
             {
+                disputed = true;
                 continue;
             }
+            disputed |= out.nodes.contains_key(&node);
             out.nodes.entry(node).or_insert_with(|| curves.clone());
         }
     }
-    debug_assert!(out.nodes.keys().all(|node| *node < tree.parents.len()));
-    out
+    (out, disputed)
 }
 
 /// Says which samples are equal, by their numbers.
@@ -389,6 +445,9 @@ impl<'a> Builder<'a> {
         if let (Some(grid), false) = (grid, linear) {
             self.sampled = true;
             times.extend((0..grid.samples).map(|i| grid.time(i)));
+        }
+        for curve in curves {
+            curve.far_turns(&mut times);
         }
         if let Some(grid) = grid {
             // Keys are of 32 bits; those that mean a time of the grid are that.
