@@ -20,6 +20,7 @@ mod layered;
 mod levels;
 pub mod mesh;
 pub mod motion;
+mod node_frames;
 mod nodes;
 pub mod options;
 pub mod pipeline;

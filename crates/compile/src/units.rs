@@ -2,9 +2,10 @@
 //! decompressed again.
 
 use crate::layered::{MeshCoder, Payload};
+use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::report::{Phase, Progress};
-use crate::write::{Counted, FrameInput, Job, NodeFrames, check_size, same_bits, unit_bounds};
+use crate::write::{Counted, Job, check_size, same_bits, unit_bounds};
 use crate::{Error, encode};
 use meshreel_codec::block::{Compressor, Decompressor, Format};
 use meshreel_codec::put_sized;

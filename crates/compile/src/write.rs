@@ -7,8 +7,8 @@ use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
 use crate::layered::{self, MeshCoder};
-use crate::mesh::trs::{Trs, rows};
 use crate::motion::{Motion, Tracks, transform_box};
+use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
 use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
@@ -168,20 +168,6 @@ pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
             allowed: LARGEST_BLOCK as u64,
         }),
     }
-}
-
-/// What a group's job needs to know of one frame.
-pub struct FrameInput {
-    pub visible: Vec<u8>,
-    pub transforms: Vec<Transform>,
-    /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
-    pub shown: Vec<(u32, [[f64; 4]; 3])>,
-    /// The nodes of these.
-    pub nodes: Vec<usize>,
-    /// For each moving node its local transform, not rounded.
-    pub parts: Vec<Trs>,
-    /// World matrices of all nodes in the source.
-    pub source: Vec<[[f64; 4]; 3]>,
 }
 
 struct GroupInput {
@@ -920,77 +906,6 @@ pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]
         }
     }
     bounds
-}
-
-/// Visibility and transforms of all nodes, frame after frame.
-pub struct NodeFrames<'a> {
-    job: &'a Job<'a>,
-    tracks: Tracks<'a>,
-    /// Per node its mesh.
-    mesh_of: Vec<Option<u32>>,
-    /// Objects whose visibility changes.
-    animated: Vec<usize>,
-    next: usize,
-}
-
-impl<'a> NodeFrames<'a> {
-    pub fn new(job: &'a Job<'a>) -> Result<NodeFrames<'a>, Error> {
-        let mut of = vec![None; job.placed.len()];
-        for (m, (_, placements)) in job.plans.iter().enumerate() {
-            placements.iter().for_each(|&i| of[i] = Some(m as u32));
-        }
-        let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
-        let meshes = job.nodes.iter().filter_map(|n| n.mesh);
-        Ok(NodeFrames {
-            job,
-            tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
-            mesh_of: (job.nodes.iter())
-                .map(|n| n.mesh.and_then(|i| of[i]))
-                .collect(),
-            animated: meshes
-                .filter(|&i| visible(i) == Visibility::Animated)
-                .collect(),
-            next: 0,
-        })
-    }
-
-    /// The frame that [`NodeFrames::read`] gives.
-    pub fn next(&self) -> usize {
-        self.next
-    }
-
-    /// The next frame, which must exist.
-    pub fn read(&mut self) -> Result<FrameInput, Error> {
-        let (job, frame) = (self.job, self.next);
-        self.next += 1;
-        self.tracks.evaluate(job.times[frame])?;
-        let mut visible = vec![0u8; self.animated.len().div_ceil(8)];
-        for (bit, &i) in self.animated.iter().enumerate() {
-            if job.motion.visible[i].contains(frame) {
-                visible[bit / 8] |= 1 << (bit % 8);
-            }
-        }
-        let (nodes, shown) = (0..job.nodes.len())
-            .filter_map(|n| Some((n, self.mesh_of[n]?, job.nodes[n].mesh?)))
-            .filter(|(_, _, i)| job.motion.visible[*i].contains(frame))
-            .map(|(n, m, _)| (n, (m, self.tracks.decoded[n])))
-            .unzip();
-        let moving = || (0..job.nodes.len()).filter(|&n| job.nodes[n].animated);
-        let (mut parts, mut source) = (Vec::new(), Vec::new());
-        if job.options.preset != Preset::Classic {
-            parts.extend(moving().map(|n| self.tracks.parts(n)));
-            let world = &self.tracks.world.matrix;
-            source.extend(job.nodes.iter().map(|node| rows(&world[node.named])));
-        }
-        Ok(FrameInput {
-            visible,
-            transforms: moving().map(|n| self.tracks.local[n]).collect(),
-            shown,
-            nodes,
-            parts,
-            source,
-        })
-    }
 }
 
 pub fn same_bits(a: &[Transform], b: &[Transform]) -> bool {

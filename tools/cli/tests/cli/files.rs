@@ -1,7 +1,7 @@
 //! Compiling, verifying, extracting: results, and what happens to files when something is wrong.
 
 use super::common::{bundled, names, run, run_line};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A square of two triangles that moves up over three frames, as a sequence of OBJ files in `directory`.
@@ -257,6 +257,81 @@ fn each_for_itself_continues_after_a_failure() {
     );
     // Two that would get one name.
     run_line("compile $A $A -o $OUT", &paths).expect(2);
+}
+
+/// A triangle that two animations take to different places, and a third one leaves alone.
+fn animated(path: &Path) {
+    let numbers: [f32; 23] = [
+        0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, // the triangle
+        0.0, 1.0, // times
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, // rest
+        0.0, 0.0, 0.0, 0.0, 0.0, 8.0, // up
+    ];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+    std::fs::write(path.with_extension("bin"), &bytes).unwrap();
+    let view = |first: usize, count: usize| json!({"buffer": 0, "byteOffset": 4 * first, "byteLength": 4 * count});
+    let accessor = |view: usize, kind: &str, count: usize| json!({"bufferView": view, "componentType": 5126, "type": kind, "count": count});
+    let animation = |name: &str, node: usize, output: usize| {
+        json!({"name": name, "samplers": [{"input": 1, "output": output}],
+            "channels": [{"sampler": 0, "target": {"node": node, "path": "translation"}}]})
+    };
+    let file = json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+        "nodes": [{"name": "a", "children": [1]}, {"name": "b", "mesh": 0}],
+        "meshes": [{"name": "tri", "primitives": [{"attributes": {"POSITION": 0}}]}],
+        "buffers": [{"uri": "a.bin", "byteLength": bytes.len()}],
+        "bufferViews": [view(0, 9), view(9, 2), view(11, 6), view(17, 6)],
+        "accessors": [accessor(0, "VEC3", 3), accessor(1, "SCALAR", 2), accessor(2, "VEC3", 2), accessor(3, "VEC3", 2)],
+        "animations": [animation("rest", 0, 2), animation("up", 0, 3), animation("child", 1, 3)],
+    });
+    std::fs::write(path, file.to_string()).unwrap();
+}
+
+#[test]
+fn an_animation_by_name_or_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let (gltf, reel, settings) = (at("a.gltf"), at("a.reel"), at("a.toml"));
+    animated(&gltf);
+    std::fs::write(&settings, "animation = 'child'\n").unwrap();
+    let bvh = at("walk.bvh");
+    std::fs::write(&bvh, "HIERARCHY\n").unwrap();
+    let paths = [
+        ("$IN", gltf.as_path()),
+        ("$OUT", reel.as_path()),
+        ("$TOML", settings.as_path()),
+        ("$BVH", bvh.as_path()),
+    ];
+    // Without the option both nodes move: by different animations, the first of which does nothing.
+    for (asked, moved) in [
+        ("", [true, true]),
+        ("--animation up", [true, false]),
+        ("--animation 2", [false, true]),
+        ("--options $TOML", [false, true]),
+        ("--animation rest", [false, false]),
+    ] {
+        run_line(&format!("compile $IN -o $OUT {asked}"), &paths).expect(0);
+        let json = run_line("verify $IN $OUT --json", &paths).expect(0).json();
+        assert_eq!(json["ok"], true, "{asked}");
+        let reel = meshreel::Reel::open(&reel, &meshreel::Limits::default()).unwrap();
+        let nodes = &reel.description().nodes;
+        let last = reel.frame_count() - 1;
+        let mut decoder = meshreel::FrameDecoder::new(&reel).unwrap();
+        decoder.decode(last).unwrap();
+        let node = nodes.iter().position(|n| n.mesh.is_some()).unwrap();
+        let height = 8.0 * moved.iter().filter(|m| **m).count() as f64;
+        assert!((decoder.world(node)[2][3] - height).abs() < 1e-3, "{asked}");
+    }
+    let refused = run_line("compile $IN -o $OUT --animation run", &paths).expect(2);
+    assert!(
+        refused
+            .stderr
+            .contains("'run': there are 0 'rest', 1 'up', 2 'child'"),
+        "{}",
+        refused.stderr
+    );
+    let refused = run_line("compile $BVH -o $OUT --animation up", &paths).expect(2);
+    assert!(refused.stderr.contains("glTF"), "{}", refused.stderr);
 }
 
 #[test]
