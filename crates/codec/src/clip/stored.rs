@@ -315,6 +315,17 @@ pub fn kappa(k: i32, shift: u8, cross: i64) -> i64 {
 }
 
 impl Group {
+    /// What a step of each component turns by in fact: steps are rounded to integers, which tells where they are small and many. Free:
+    /// vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each row, in radians.
+    #[cfg(feature = "native")]
+    pub fn turned_by(&self) -> [[f64; 3]; 3] {
+        let unit = match self.kind {
+            Kind::Free => 1.0 / 17_179_869_184.0,
+            _ => std::f64::consts::TAU / 1_099_511_627_776.0,
+        };
+        self.turn.map(|row| row.map(|v| v as f64 * unit))
+    }
+
     /// Prediction of this sub-track from samples around; `words` holds samples of `stride` words.
     #[inline]
     pub fn predict(&self, words: &[i32], stride: usize, taps: &Taps) -> [i32; 4] {

@@ -18,6 +18,7 @@ use meshreel_codec::clip::rotation;
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::stored::{Group, Kind, Plan, STEP, kappa};
 use meshreel_scene::Qvv;
+use std::collections::HashMap;
 use std::f64::consts::TAU;
 
 /// Everything that is the same for all samples.
@@ -38,8 +39,43 @@ pub struct Loop<'a> {
     still: Vec<Qvv>,
     /// Per joint: how many times a square counts, as its steps are finer.
     count: Vec<f64>,
+    /// By a group's first component, where steps are so small that their rounding counts: what takes them to steps as they are decoded.
+    rounded: HashMap<usize, DMat3>,
     /// What other layers have settled.
     pub given: Option<&'a Given>,
+}
+
+/// Steps of rotations below this, in radians, are so few units of the decoder that their rounding counts.
+const SMALL: f64 = 1e-5;
+
+/// From steps of a rotation to steps as they are decoded; none where that is the same.
+fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
+    let steps = &plan.steps[group.joint];
+    let small = steps.rotation[..group.components]
+        .iter()
+        .any(|step| *step < SMALL);
+    if !small || matches!(group.kind, Kind::Translation | Kind::Scale) {
+        return None;
+    }
+    let by = group.turned_by();
+    let (meant, decoded) = match group.kind {
+        Kind::Free => {
+            let meant = [0, 1, 2].map(|c| steps.axes[c].map(|v| v * steps.rotation[c]));
+            (
+                DMat3::from_cols_array_2d(&meant),
+                DMat3::from_cols_array_2d(&by),
+            )
+        }
+        _ => {
+            let angles = |of: &dyn Fn(usize) -> f64| {
+                let at = |c: usize| if c < group.components { of(c) } else { 1.0 };
+                DMat3::from_diagonal(DVec3::new(at(0), at(1), 1.0))
+            };
+            (angles(&|c| steps.rotation[c]), angles(&|c| by[c][0]))
+        }
+    };
+    let back = decoded.inverse() * meant;
+    back.is_finite().then_some(back)
 }
 
 /// Joints that are not coded now.
@@ -135,6 +171,9 @@ impl<'a> Loop<'a> {
             still: plan.still().iter().map(super::truth::widen).collect(),
             count: (0..n)
                 .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
+                .collect(),
+            rounded: (plan.groups.iter())
+                .filter_map(|group| Some((group.component, rounded(group, plan)?)))
                 .collect(),
             given: None,
         }
@@ -255,20 +294,13 @@ impl<'a> Loop<'a> {
             let group = &self.plan.groups[g];
             let prediction = place.predictions[g];
             let target = match group.kind {
-                Kind::Translation => {
-                    let inverse = match self.truth.scaled {
-                        true if parent.matrix.determinant().abs() > 1e-12 => {
-                            parent.matrix.inverse()
-                        }
-                        true => DMat3::from_quat(parent.rotation).transpose(),
-                        false => parent.matrix.transpose(),
-                    };
-                    Target::Vector(inverse * (truth.origin - parent.origin))
-                }
+                Kind::Translation => Target::Vector(
+                    parent.into_own(self.truth.scaled) * (truth.origin - parent.origin),
+                ),
                 Kind::Scale => Target::Vector(self.truth.local(place.sample, j).scale),
                 _ => {
                     let origin = parent.matrix * local.translation + parent.origin;
-                    let p = truth.rotation.inverse() * (origin - truth.origin);
+                    let p = truth.into_own(self.truth.scaled) * (origin - truth.origin);
                     let (inverse, sum) = &self.aim[j];
                     let phi = -(*inverse * sum.cross(p));
                     // Aiming is for small errors; a bone that cannot be saved keeps its own direction.
@@ -285,7 +317,10 @@ impl<'a> Loop<'a> {
             if TABLES {
                 frame.activity.group(group.parent);
             }
-            let (wanted, coupling) = self.wanted(group, prediction, &target);
+            let (mut wanted, coupling) = self.wanted(group, prediction, &target);
+            if let Some(rounded) = self.rounded.get(&group.component) {
+                wanted = (*rounded * DVec3::from_array(wanted)).to_array();
+            }
             self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
             self.put(
                 group,

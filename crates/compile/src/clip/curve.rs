@@ -123,6 +123,7 @@ pub fn compress_curves(
         Rule::Local { .. } => options.tolerance,
     };
     joints.weigh(&options.tolerances, tolerance, truth.least());
+    joints.enlarge(&truth);
     let options = &CurveOptions {
         tolerance,
         ..options.clone()

@@ -163,6 +163,7 @@ pub fn compress(
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
+    joints.enlarge(&truth);
     for (constant, axes, part) in super::SLACKS {
         let job = Job {
             skeleton,

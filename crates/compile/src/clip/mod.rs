@@ -140,6 +140,7 @@ pub fn compress_each(
     let least = truth.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
+    joints.enlarge(&truth);
     let work = Work::of(options.effort);
     let (c, spread) = tuning(tolerance / options.shell, work);
     for (constant, axes, part) in SLACKS {

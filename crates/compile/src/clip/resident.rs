@@ -54,11 +54,12 @@ pub fn compress_layers(
         )));
     }
     super::check(skeleton, clip, options)?;
-    let joints = Joints::new(skeleton, options.shell);
+    let mut joints = Joints::new(skeleton, options.shell);
     joints.skeleton().check().map_err(|e| Error::Unsupported {
         what: format!("skeleton {}: {}", skeleton.name, e.0),
     })?;
     let truth = Truth::new(skeleton, clip);
+    joints.enlarge(&truth);
     let extent = truth.extent();
     let tolerance = options.tolerance.max(extent * 8.0 / f64::from(1u32 << 24));
     for slack in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {

@@ -86,6 +86,57 @@ fn swings_hold_every_tolerance_and_shrink() {
     assert!(c.raw_bytes() as usize / sizes[1] > 10, "{sizes:?}");
 }
 
+/// Rigs of other programs: all joints below one that is scaled, by as much as lengths differ. Errors are scaled with them, so steps are.
+#[test]
+fn scaled_rigs_hold_the_same_tolerance() {
+    let mut sizes = Vec::new();
+    for scale in [1.0, 100.0, 0.01] {
+        let mut s = skeleton(12);
+        for joint in &mut s.joints[1..] {
+            joint.rest.translation /= scale;
+        }
+        s.joints[0].rest.scale = DVec3::splat(scale);
+        let c = clip(&s, 60, |j, i| swing(&s, j, i));
+        // The shell is scaled as well: as far away as before.
+        let options = ClipOptions {
+            tolerance: 1e-3,
+            effort: 3,
+            shell: 3.0 / scale,
+            ..ClipOptions::default()
+        };
+        let done = compress(&s, &c, &options).unwrap();
+        assert!(
+            done.max_error <= 1e-3 && done.tolerance == 1e-3,
+            "{scale}: {}",
+            done.max_error
+        );
+        sizes.push(done.bytes.len());
+    }
+    assert!(
+        sizes[1] < sizes[0] * 11 / 10 && sizes[2] < sizes[0] * 11 / 10,
+        "{sizes:?}"
+    );
+}
+
+/// Lengths of a hundred metres beside a tolerance of a tenth of a millimetre: the smallest steps, and many of them.
+#[test]
+fn large_rigs_hold_a_small_tolerance() {
+    let s = skeleton(12);
+    let c = clip(&s, 18, |j, i| swing(&s, j, 8.0 * i));
+    let options = ClipOptions {
+        tolerance: 1e-4,
+        shell: 0.03,
+        effort: 3,
+        ..ClipOptions::default()
+    };
+    let done = compress(&s, &c, &options).unwrap();
+    assert!(
+        done.max_error <= 1e-4 && done.tolerance == 1e-4,
+        "{}",
+        done.max_error
+    );
+}
+
 #[test]
 fn still_clips_cost_next_to_nothing() {
     let s = skeleton(31);

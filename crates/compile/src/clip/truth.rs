@@ -36,6 +36,18 @@ impl Object {
         }
     }
 
+    /// From object space into the joint's own, as far as there is a way back from how it is scaled.
+    pub fn into_own(&self, scaled: bool) -> DMat3 {
+        let m = &self.matrix;
+        let volume = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
+        match scaled {
+            // Products of three scales: what is small in all of them has a way back.
+            true if volume > 0.0 && m.determinant().abs() > 1e-9 * volume => m.inverse(),
+            true => DMat3::from_quat(self.rotation).transpose(),
+            false => m.transpose(),
+        }
+    }
+
     /// Square of the largest distance of the three points of the error metric.
     pub fn distance(&self, other: &Object, shell: f64) -> f64 {
         let origin = self.origin - other.origin;
@@ -59,6 +71,8 @@ pub struct Joints {
     pub shell: Vec<f32>,
     /// The tolerance over each joint's own: an error counts so many times. Empty where all are 1.
     pub weight: Vec<f64>,
+    /// How much larger an error of a joint's local transform is in object space, where something is scaled; else empty.
+    pub enlarged: Vec<f64>,
 }
 
 impl Joints {
@@ -76,7 +90,27 @@ impl Joints {
                 .map(|j| j.shell.unwrap_or(shell) as f32)
                 .collect(),
             weight: Vec::new(),
+            enlarged: Vec::new(),
         }
+    }
+
+    /// Takes in how joints are scaled in any sample: errors of their transforms are scaled with them.
+    pub fn enlarge(&mut self, truth: &Truth) {
+        if !truth.scaled {
+            return;
+        }
+        let own = |j: usize| {
+            let scale = |i: usize| {
+                let m = &truth.object(i, j).matrix;
+                let longest = m.x_axis.length_squared().max(m.y_axis.length_squared());
+                longest.max(m.z_axis.length_squared()).sqrt()
+            };
+            (0..truth.samples).map(scale).fold(0.0, f64::max)
+        };
+        let own: Vec<f64> = (0..truth.joints).map(own).collect();
+        // A turn of the joint moves what hangs on it, its translation itself, in its parent's space.
+        let parent = |j: usize| own.get(self.parents[j] as usize).copied().unwrap_or(1.0);
+        self.enlarged = (0..truth.joints).map(|j| own[j].max(parent(j))).collect();
     }
 
     /// Gives joints tolerances of their own, 0 for the general one; `least` is what f32 can hold.
@@ -96,17 +130,28 @@ impl Joints {
     }
 
     /// How much finer than usual steps of each joint are, in half octaves: as its own tolerance asks for, and nearly so
-    /// of all above it, whose errors it takes part in.
+    /// of all above it, whose errors it takes part in; and as it is scaled.
     pub fn fine(&self) -> Vec<i8> {
         let mut weight = self.weight.clone();
+        if weight.is_empty() && !self.enlarged.is_empty() {
+            weight = vec![1.0; self.enlarged.len()];
+        }
         for j in (0..weight.len()).rev() {
             let parent = self.parents[j] as usize;
             if parent < j {
                 weight[parent] = weight[parent].max(weight[j] * DOWN);
             }
         }
+        for (weight, enlarged) in weight.iter_mut().zip(&self.enlarged) {
+            *weight *= enlarged;
+        }
         let steps = |w: &f64| (2.0 * w.log2()).round().clamp(-32.0, 31.0) as i8;
-        weight.iter().map(steps).collect()
+        let steps: Vec<i8> = weight.iter().map(steps).collect();
+        // Scales near 1 need no word.
+        match self.weight.is_empty() && steps.iter().all(|s| *s == 0) {
+            true => Vec::new(),
+            false => steps,
+        }
     }
 
     /// Borrowed.
