@@ -27,10 +27,10 @@ pub struct FrameDecoder {
     compressed: Vec<u8>,
     scratch: Vec<u64>,
     worker: Worker,
-    /// Units still to be decoded, the next one last.
+    /// Units still to be decoded, the next one last: each waits for the one behind it.
     plan: Vec<usize>,
-    /// Of each slot whether something in the plan needs it.
-    needed: Vec<bool>,
+    /// Of each slot how much what it holds is needed.
+    needed: Vec<Need>,
     /// Frame and slot that is shown.
     current: Option<(usize, usize)>,
     worlds: Vec<[[f64; 4]; 3]>,
@@ -38,6 +38,17 @@ pub struct FrameDecoder {
     mesh_bytes: Vec<f64>,
     /// Per unit whether `mesh_bytes` has it.
     counted: Vec<bool>,
+}
+
+/// How much a held frame is needed, in the order in which slots are given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// By nothing in the plan, as far as is known.
+    None,
+    /// By what is decoded last.
+    Later,
+    /// By the unit that is decoded now.
+    Now,
 }
 
 /// One decoded frame.
@@ -68,7 +79,7 @@ impl FrameDecoder {
             worker: Worker::default(),
             // A jump to the end of a group waits for all of it.
             plan: Vec::with_capacity(reel.order().longest_wait()),
-            needed: vec![false; reel.order().slots() as usize],
+            needed: vec![Need::None; reel.order().slots() as usize],
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],
@@ -175,45 +186,70 @@ impl FrameDecoder {
         self.slots.iter().position(|slot| slot.frame == Some(frame))
     }
 
-    /// The slot that holds `frame`, decoding what is needed.
+    /// The slot that holds `frame`, decoding what is needed: down from its unit to one that has all it needs, and back up.
+    ///
+    /// Each unit is decoded with all it needs ([`FrameDecoder::fill`] keeps that), and no unit twice on the way, whatever
+    /// the slots held before:
+    ///
+    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2, and in serial
+    ///   files the two index frames around. Once it is decoded, k and k − 1 are held. The plan goes down through missing
+    ///   frames only, so it cannot pass below k + 1: from there both needs are held, and from k + 2 there is only k + 1. Units
+    ///   of a chain are so decoded in rising order until the one that was asked for.
+    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of them.
+    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the layer above it.
+    ///   What these two need is never given up, see [`FrameDecoder::fill`]; each key that they miss ends a chain of keys.
     fn reach(&mut self, frame: usize) -> Result<usize, Error> {
+        self.plan.clear();
         loop {
             if let Some(slot) = self.held(frame) {
                 return Ok(slot);
             }
-            // The unit to decode next: down from the wanted one to one that has all it needs. What that is waiting for
-            // stays held meanwhile, so each turn comes nearer.
-            let mut unit = self.reel.unit_of(frame);
-            self.plan.clear();
-            self.plan.push(unit);
-            while let Some(&missing) = (self.reel.unit_needs(unit).iter())
-                .find(|&&need| self.held(need as usize).is_none())
-            {
-                unit = self.reel.unit_of(missing as usize);
+            let unit = match self.plan.last() {
+                Some(&unit) => unit,
+                None => self.reel.unit_of(frame),
+            };
+            if self.plan.is_empty() {
                 self.plan.push(unit);
             }
-            self.fill(unit)?;
+            let needs = self.reel.unit_needs(unit);
+            match needs.iter().find(|&&n| self.held(n as usize).is_none()) {
+                Some(&missing) => self.plan.push(self.reel.unit_of(missing as usize)),
+                None => {
+                    self.fill(unit, frame)?;
+                    self.plan.pop();
+                }
+            }
         }
     }
 
-    /// Decodes `unit`, all of whose needs are held. Its slots hold nothing where that fails.
-    fn fill(&mut self, unit: usize) -> Result<(), Error> {
+    /// Decodes `unit`, the last of the plan for `target`, all of whose needs are held. Its slots hold nothing where that fails.
+    ///
+    /// A slot is taken from what it does not need itself; of these, what the first two units of the plan need goes last. There
+    /// are always as many ([`crate::order::Order::slots`]):
+    ///
+    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded only while the
+    ///   unit that was asked for misses it: at most three others wait for that.
+    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last layer takes eight
+    ///   more: 19. A key needs two keys and takes one, and the key before it in the plan may need two others: 11 + 5 = 16. So
+    ///   of 21 slots what the first two units need is never taken.
+    fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
         // Those of its frames that are still held are decoded again, in their places.
         for slot in &mut self.slots {
             slot.frame = slot.frame.filter(|f| !frames.contains(&(*f as u32)));
         }
-        self.needed.fill(false);
-        for &unit in &self.plan {
+        self.needed.fill(Need::None);
+        let first = self.plan.iter().take(2).map(|&unit| (unit, Need::Later));
+        for (unit, need) in first.chain([(unit, Need::Now)]) {
             for &frame in self.reel.unit_needs(unit).iter() {
                 if let Some(slot) = self.held(frame as usize) {
-                    self.needed[slot] = true;
+                    self.needed[slot] = need;
                 }
             }
         }
         let mut taken = [0; Frames::MOST];
-        for (i, &frame) in frames.iter().enumerate() {
-            let slot = self.free_slot(frame as usize, &taken[..i]);
+        for i in 0..frames.len() {
+            let slot = self.free_slot(target, &taken[..i]);
             self.slots[slot].frame = None;
             taken[i] = slot;
         }
@@ -233,16 +269,17 @@ impl FrameDecoder {
         read
     }
 
-    /// A slot for `frame`: an empty one, else the farthest that nothing in the plan needs.
-    fn free_slot(&self, frame: usize, taken: &[usize]) -> usize {
+    /// A slot to decode into: an empty one, else the least needed and, of these, the farthest from `target`.
+    fn free_slot(&self, target: usize, taken: &[usize]) -> usize {
         let distance = |slot: usize| match self.slots[slot].frame {
             None => usize::MAX,
-            Some(held) => held.abs_diff(frame),
+            Some(held) => held.abs_diff(target),
         };
-        let free =
-            (0..self.slots.len()).filter(|slot| !taken.contains(slot) && !self.needed[*slot]);
-        // There are slots for everything that can be needed at once.
-        free.max_by_key(|&slot| distance(slot)).unwrap_or(0)
+        let free = (0..self.slots.len())
+            .filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
+        // There is one, see `fill`; an empty one is needed by nothing.
+        let least = free.max_by_key(|&slot| (std::cmp::Reverse(self.needed[slot]), distance(slot)));
+        least.unwrap_or(0)
     }
 
     fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {

@@ -1,7 +1,8 @@
 //! Frames in any order are bit-identical to what was encoded.
 
-use crate::common::{assert_shows, open, sample, touch_everything};
-use meshreel::{FrameDecoder, Levels, Reel};
+use crate::common::faults::Random;
+use crate::common::{assert_shows, open, sample, sample_with, touch_everything};
+use meshreel::{FrameDecoder, FrameKind, Levels, Reel};
 use meshreel_codec::block::Format;
 
 const FRAMES: usize = 14;
@@ -40,6 +41,55 @@ fn forward_backward_and_random_order_are_identical() {
         }
         touch_everything(&decoder);
     }
+}
+
+/// Steps forwards and backwards, jumps near and far: each frame is there whatever was decoded before it.
+#[test]
+fn no_walk_leads_to_a_frame_that_is_refused() {
+    const FRAMES: usize = 40;
+    let index_every = |n: usize| {
+        let index = move |f: usize| f.is_multiple_of(n) || f + 1 == FRAMES;
+        (0..FRAMES).map(index).collect::<Vec<bool>>()
+    };
+    let mut random = Random(3);
+    let uneven = |random: &mut Random| {
+        let index = |f| f == 0 || f + 1 == FRAMES || random.one_in(7);
+        (0..FRAMES).map(index).collect::<Vec<bool>>()
+    };
+    let mut kinds: Vec<Vec<bool>> = [2, 3, 4, 5, 9, 16, 39].map(index_every).into();
+    kinds.extend([uneven(&mut random), uneven(&mut random)]);
+    for (k, index) in kinds.iter().enumerate() {
+        let kind = |&index: &bool| match index {
+            true => FrameKind::Index,
+            false => FrameKind::Between,
+        };
+        let frames: Vec<FrameKind> = index.iter().map(kind).collect();
+        let sample = sample_with(&frames, k == 0, 4);
+        let reel = open(sample.parts.write()).unwrap();
+        for seed in 0..3 {
+            let mut decoder = FrameDecoder::new(&reel).unwrap();
+            for frame in walk(FRAMES, 500, seed) {
+                shows(&mut decoder, &sample, frame);
+            }
+        }
+    }
+}
+
+/// Frames in an order of which nothing is known.
+fn walk(frames: usize, steps: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random(seed);
+    let (mut at, mut forward) = (0, true);
+    let step = |_| {
+        match random.below(8) {
+            0 => forward = !forward,
+            1 => at = random.below(frames),
+            2 => at = (at + random.below(7)).saturating_sub(3),
+            _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
+        }
+        at = at.min(frames - 1);
+        at
+    };
+    (0..steps).map(step).collect()
 }
 
 #[test]

@@ -387,7 +387,14 @@ pub fn sample(frames: usize, fluid: bool) -> Sample {
 
 /// The same with a cloth of `side × side` vertices.
 pub fn sample_of(frames: usize, fluid: bool, side: u32) -> Sample {
+    let kinds: Vec<FrameKind> = (0..frames).map(|f| kind_of(f, frames)).collect();
+    sample_with(&kinds, fluid, side)
+}
+
+/// The same with frames of these kinds; the first and the last must be index frames.
+pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
     use Semantic::*;
+    let frames = kinds.len();
     let sides = [side, 5, 4, 6];
     let mut meshes = vec![
         mesh_record(
@@ -525,8 +532,8 @@ pub fn sample_of(frames: usize, fluid: bool, side: u32) -> Sample {
 
     let mut written = Vec::new();
     for frame in 0..frames {
-        let raw = frame_content(&nodes, &meshes, &tables, &expected, frame);
-        written.push((frame as f64 / 24.0, kind_of(frame, frames), raw));
+        let raw = frame_content(&nodes, &meshes, &tables, &expected, (frame, kinds));
+        written.push((frame as f64 / 24.0, kinds[frame], raw));
     }
     let description = Description {
         generator: "test".into(),
@@ -555,12 +562,12 @@ fn frame_content(
     meshes: &[MeshRecord],
     tables: &[Table],
     expected: &[Expected],
-    frame: usize,
+    (frame, kinds): (usize, &[FrameKind]),
 ) -> Vec<u8> {
     let frames = expected.len();
     let shown = &expected[frame];
-    let between = kind_of(frame, frames) == FrameKind::Between;
-    let index = |f: &usize| kind_of(*f, frames) == FrameKind::Index;
+    let between = kinds[frame] == FrameKind::Between;
+    let index = |f: &usize| kinds[*f] == FrameKind::Index;
     let before = (0..=frame).rev().find(index).unwrap();
     let after = (frame..frames).find(index).unwrap();
     let mut out = Vec::new();
