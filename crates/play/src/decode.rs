@@ -6,6 +6,7 @@
 //! of their frames.
 
 use crate::frame::Frame;
+use crate::hold::{Holding, Step};
 use crate::mesh::MeshView;
 use crate::open::Reel;
 use crate::statics::Statics;
@@ -23,14 +24,12 @@ use std::sync::Arc;
 pub struct FrameDecoder {
     reel: Reel,
     statics: Arc<Statics>,
-    slots: Vec<Slot>,
+    /// Per slot the words of its frame.
+    slots: Vec<Vec<u64>>,
     compressed: Vec<u8>,
     scratch: Vec<u64>,
     worker: Worker,
-    /// Units still to be decoded, the next one last: each waits for the one behind it.
-    plan: Vec<usize>,
-    /// Of each slot how much what it holds is needed.
-    needed: Vec<Need>,
+    holding: Holding,
     /// Frame and slot that is shown.
     current: Option<(usize, usize)>,
     worlds: Vec<[[f64; 4]; 3]>,
@@ -38,24 +37,6 @@ pub struct FrameDecoder {
     mesh_bytes: Vec<f64>,
     /// Per unit whether `mesh_bytes` has it.
     counted: Vec<bool>,
-}
-
-/// How much a held frame is needed, in the order in which slots are given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Need {
-    /// By nothing in the plan, as far as is known.
-    None,
-    /// By what is decoded last.
-    Later,
-    /// By the unit that is decoded now.
-    Now,
-}
-
-/// One decoded frame.
-#[derive(Default)]
-struct Slot {
-    frame: Option<usize>,
-    words: Vec<u64>,
 }
 
 impl FrameDecoder {
@@ -66,10 +47,7 @@ impl FrameDecoder {
         let units = 0..reel.unit_count();
         let compressed = units.clone().map(|u| reel.unit_size(u)).max();
         let scratch = units.map(|u| reel.scratch_words(u)).max();
-        let slot = || Slot {
-            frame: None,
-            words: vec![0; reel.frame_words()],
-        };
+        let slot = || vec![0; reel.frame_words()];
         let mut decoder = FrameDecoder {
             reel: reel.clone(),
             statics,
@@ -77,9 +55,7 @@ impl FrameDecoder {
             compressed: Vec::with_capacity(compressed.unwrap_or(0)),
             scratch: vec![0; scratch.unwrap_or(0)],
             worker: Worker::default(),
-            // A jump to the end of a group waits for all of it.
-            plan: Vec::with_capacity(reel.order().longest_wait()),
-            needed: vec![Need::None; reel.order().slots() as usize],
+            holding: Holding::new(reel.order()),
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],
@@ -166,7 +142,7 @@ impl FrameDecoder {
         let (_, slot) = self.current?;
         Some(Frame {
             layout: self.reel.layout(),
-            words: &self.slots[slot].words,
+            words: &self.slots[slot],
         })
     }
 
@@ -182,104 +158,35 @@ impl FrameDecoder {
         }
     }
 
-    fn held(&self, frame: usize) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.frame == Some(frame))
-    }
-
-    /// The slot that holds `frame`, decoding what is needed: down from its unit to one that has all it needs, and back up.
-    ///
-    /// Each unit is decoded with all it needs ([`FrameDecoder::fill`] keeps that), and no unit twice on the way, whatever
-    /// the slots held before:
-    ///
-    /// * *Chains* (serial frames between two index frames, keys of a segment): unit k needs k − 1 and k − 2, and in serial
-    ///   files the two index frames around. Once it is decoded, k and k − 1 are held. The plan goes down through missing
-    ///   frames only, so it cannot pass below k + 1: from there both needs are held, and from k + 2 there is only k + 1. Units
-    ///   of a chain are so decoded in rising order until the one that was asked for.
-    /// * *Index frames* are looked for before the chain. From then on every unit of the plan needs both of them.
-    /// * *Groups*: the plan begins with the unit that was asked for and, for the last layer of a group, the layer above it.
-    ///   What these two need is never given up, see [`FrameDecoder::fill`]; each key that they miss ends a chain of keys.
+    /// The slot that holds `frame`, decoding what is needed.
     fn reach(&mut self, frame: usize) -> Result<usize, Error> {
-        self.plan.clear();
+        self.holding.begin();
         loop {
-            if let Some(slot) = self.held(frame) {
-                return Ok(slot);
-            }
-            let unit = match self.plan.last() {
-                Some(&unit) => unit,
-                None => self.reel.unit_of(frame),
-            };
-            if self.plan.is_empty() {
-                self.plan.push(unit);
-            }
-            let needs = self.reel.unit_needs(unit);
-            match needs.iter().find(|&&n| self.held(n as usize).is_none()) {
-                Some(&missing) => self.plan.push(self.reel.unit_of(missing as usize)),
-                None => {
-                    self.fill(unit, frame)?;
-                    self.plan.pop();
-                }
+            match self.holding.next(self.reel.order(), frame) {
+                Step::Held(slot) => return Ok(slot),
+                Step::Decode(unit) => self.fill(unit, frame)?,
             }
         }
     }
 
-    /// Decodes `unit`, the last of the plan for `target`, all of whose needs are held. Its slots hold nothing where that fails.
-    ///
-    /// A slot is taken from what it does not need itself; of these, what the first two units of the plan need goes last. There
-    /// are always as many ([`crate::order::Order::slots`]):
-    ///
-    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded only while the
-    ///   unit that was asked for misses it: at most three others wait for that.
-    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last layer takes eight
-    ///   more: 19. A key needs two keys and takes one, and the key before it in the plan may need two others: 11 + 5 = 16. So
-    ///   of 21 slots what the first two units need is never taken.
+    /// Decodes `unit`, all of whose needs are held, on the way to `target`. Its slots hold nothing where that fails.
     fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
-        // Those of its frames that are still held are decoded again, in their places.
-        for slot in &mut self.slots {
-            slot.frame = slot.frame.filter(|f| !frames.contains(&(*f as u32)));
-        }
-        self.needed.fill(Need::None);
-        let first = self.plan.iter().take(2).map(|&unit| (unit, Need::Later));
-        for (unit, need) in first.chain([(unit, Need::Now)]) {
-            for &frame in self.reel.unit_needs(unit).iter() {
-                if let Some(slot) = self.held(frame as usize) {
-                    self.needed[slot] = need;
-                }
-            }
-        }
-        let mut taken = [0; Frames::MOST];
-        for i in 0..frames.len() {
-            let slot = self.free_slot(target, &taken[..i]);
-            self.slots[slot].frame = None;
-            taken[i] = slot;
-        }
+        let taken = self.holding.take(self.reel.order(), unit, target);
         let taken = &taken[..frames.len()];
         // Taking leaves empty buffers, which are not allocated.
         let mut words: [Vec<u64>; Frames::MOST] = Default::default();
         for (words, &slot) in words.iter_mut().zip(taken) {
-            *words = std::mem::take(&mut self.slots[slot].words);
+            *words = std::mem::take(&mut self.slots[slot]);
         }
         let read = self.read(unit, &mut words[..taken.len()]);
-        for ((words, &slot), &frame) in words.into_iter().zip(taken).zip(frames.iter()) {
-            self.slots[slot] = Slot {
-                frame: read.is_ok().then_some(frame as usize),
-                words,
-            };
+        for (words, &slot) in words.into_iter().zip(taken) {
+            self.slots[slot] = words;
+        }
+        if read.is_ok() {
+            self.holding.put(frames, taken);
         }
         read
-    }
-
-    /// A slot to decode into: an empty one, else the least needed and, of these, the farthest from `target`.
-    fn free_slot(&self, target: usize, taken: &[usize]) -> usize {
-        let distance = |slot: usize| match self.slots[slot].frame {
-            None => usize::MAX,
-            Some(held) => held.abs_diff(target),
-        };
-        let free = (0..self.slots.len())
-            .filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
-        // There is one, see `fill`; an empty one is needed by nothing.
-        let least = free.max_by_key(|&slot| (std::cmp::Reverse(self.needed[slot]), distance(slot)));
-        least.unwrap_or(0)
     }
 
     fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
@@ -299,11 +206,8 @@ impl FrameDecoder {
         for (buffer, words) in buffers.iter_mut().zip(out.iter_mut()) {
             *buffer = words;
         }
-        let slots = &self.slots;
-        let decoded = |frame: usize| {
-            let slot = slots.iter().find(|slot| slot.frame == Some(frame));
-            slot.map(|slot| &slot.words[..])
-        };
+        let (slots, holding) = (&self.slots, &self.holding);
+        let decoded = |frame: usize| holding.slot(frame).map(|slot| &slots[slot][..]);
         unit::decode(
             &self.reel,
             &self.statics,

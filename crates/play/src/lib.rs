@@ -69,6 +69,8 @@ mod graph_tests;
 mod heap;
 #[cfg(test)]
 mod heap_tests;
+mod hold;
+mod hold;
 mod interpolate;
 mod io;
 mod jobs;

@@ -84,7 +84,13 @@ fn walk(frames: usize, steps: usize, seed: u64) -> Vec<usize> {
             0 => forward = !forward,
             1 => at = random.below(frames),
             2 => at = (at + random.below(7)).saturating_sub(3),
-            _ => at = if forward { at + 1 } else { at.saturating_sub(1) },
+            _ => {
+                at = if forward {
+                    at + 1
+                } else {
+                    at.saturating_sub(1)
+                }
+            }
         }
         at = at.min(frames - 1);
         at

@@ -1,6 +1,7 @@
 //! Files of the soft codec's presets, from real inputs: the promise holds, and a frame is the same whichever way the
 //! decoder came to it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -77,6 +78,13 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
     out
 }
 
+/// The same as a number.
+fn digest(decoder: &FrameDecoder) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    shown(decoder).hash(&mut hasher);
+    hasher.finish()
+}
+
 #[test]
 fn the_promise_holds() {
     for (name, preset) in INPUTS
@@ -122,6 +130,66 @@ fn forward_backward_and_random_order_are_identical() {
                 let frame = i * step % frames;
                 decoder.decode(frame).unwrap();
                 assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
+            }
+        }
+    }
+}
+
+/// Steps and jumps of any kind, in every preset: each frame is as a fresh decoder gives it, and none is refused.
+#[test]
+fn no_walk_leads_to_a_frame_that_is_refused() {
+    let scene = input("a_flag_wind.abc");
+    let presets = [
+        (Preset::Small, None),
+        (Preset::Small, Some(16)),
+        (Preset::Fast, None),
+        (Preset::Classic, None),
+        (Preset::Classic, Some(9)),
+        (Preset::Classic, Some(5)),
+        (Preset::Classic, Some(64)),
+    ];
+    for (preset, index_every) in presets {
+        let options = Options {
+            preset,
+            index_every,
+            ..options(90)
+        };
+        let reel = compiled(&scene, &options);
+        let frames = reel.frame_count();
+        assert!(frames >= 30);
+        let fresh = |frame| {
+            let mut decoder = FrameDecoder::new(&reel).unwrap();
+            decoder.decode(frame).unwrap();
+            digest(&decoder)
+        };
+        let expected: Vec<u64> = (0..frames).map(fresh).collect();
+        for seed in 0..3u64 {
+            let mut decoder = FrameDecoder::new(&reel).unwrap();
+            let (mut state, mut at, mut forward) = (seed, 0, true);
+            for step in 0..500 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(seed | 1);
+                let (kind, value) = (state >> 61, (state >> 33) as usize % frames);
+                match kind {
+                    0 => forward = !forward,
+                    1 => at = value,
+                    2 => at = (at + value % 7).saturating_sub(3),
+                    _ => {
+                        at = if forward {
+                            at + 1
+                        } else {
+                            at.saturating_sub(1)
+                        }
+                    }
+                }
+                at = at.min(frames - 1);
+                let at_step =
+                    || format!("{preset:?} {index_every:?} seed {seed} step {step}: frame {at}");
+                decoder
+                    .decode(at)
+                    .unwrap_or_else(|e| panic!("{}: {e}", at_step()));
+                assert!(digest(&decoder) == expected[at], "{}", at_step());
             }
         }
     }
