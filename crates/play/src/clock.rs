@@ -159,6 +159,11 @@ pub struct Clock {
     cursor: usize,
 }
 
+/// Flicks that a pre-roll is waited for.
+fn patience(pre_roll: i64) -> i64 {
+    pre_roll.saturating_mul(2).saturating_add(flicks(0.5))
+}
+
 /// What happens at the end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
@@ -244,6 +249,11 @@ impl Clock {
     /// Would play, but what the pre-roll asks for is not there yet.
     pub fn waiting(&self) -> bool {
         self.waiting
+    }
+    /// Seconds that the first picture after a start or jump may take, twice the pre-roll and half a second: from then on ticks
+    /// without it count as missed.
+    pub fn patience(&self) -> f64 {
+        seconds(patience(self.now.pre_roll))
     }
     /// What happens at the ends.
     pub fn repeat(&self) -> Repeat {
@@ -461,7 +471,7 @@ impl Clock {
         if (jumped || started) && self.now.pre_roll > 0 {
             self.waiting = true;
             self.filled = false;
-            self.patience = (2 * self.now.pre_roll).saturating_add(flicks(0.5));
+            self.patience = patience(self.now.pre_roll);
         }
         self.waiting &= self.now.state == State::Playing;
         self.jumps = self.jumps.wrapping_add(u32::from(jumped));

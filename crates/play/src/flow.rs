@@ -4,16 +4,17 @@
 //! Who gives up what, in this order, when there is no room ([`Flow::make_room`]):
 //! 1. frames that nobody wants any more, those released first (a run of neighbours, the cheapest of some);
 //! 2. bytes that were read and are decoded, likewise;
-//! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream;
+//! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream; then bytes that are
+//!    decoded later;
 //! 4. blocks are slid together, some megabytes a tick.
 //!
 //! What is only ahead of its time takes 1 and 2 alone, and not beyond its stream's share once the heap is three quarters full. What got
-//! no room is asked for again in the next tick. Streams whose least working sets do not fit the heap together are not admitted:
-//! they wait, those that came last first, and show what they have.
+//! no room is asked for again in the next tick. Which instances the heap can serve together is decided before, in `admission`.
 
 use crate::Error;
 use crate::heap::{Block, End, Heap};
 use crate::io::{Read, Token};
+use crate::load::Loaded;
 use crate::stream::{
     FRAME_RANK, Missing, NO_READ, NONE, READ_RANK, READS, ReadSlot, State, Stream,
 };
@@ -47,6 +48,14 @@ const LAST_RETRY: u64 = 2_000_000;
 const CAREFUL: u8 = 8;
 /// Of these so many may fail in a row before all of the stream waits.
 const ALONE: u8 = 3;
+
+/// Bytes of the heap that scratch of so many words takes.
+pub(crate) fn scratch_bytes(benches: usize, words: usize) -> u64 {
+    match words {
+        0 => 0,
+        _ => benches as u64 * Heap::cost(words),
+    }
+}
 
 /// What a node is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,9 +153,17 @@ impl Flow {
         self.turns.reserve(count.saturating_sub(self.turns.len()));
     }
 
-    /// Scratch of at least so many words, as soon as there is room.
+    /// Scratch of so many words, as soon as there is room.
     pub fn want_scratch(&mut self, words: usize) {
-        self.scratch_words = self.scratch_words.max(words);
+        self.scratch_words = words;
+    }
+
+    /// Words of the largest scratch that there is, or is about to be.
+    pub fn scratch_words(&self) -> usize {
+        self.scratch
+            .iter()
+            .copied()
+            .fold(self.scratch_words, usize::max)
     }
 
     pub fn has_scratch(&self) -> bool {
@@ -156,9 +173,9 @@ impl Flow {
     }
 
     /// Makes scratch as large as it should be. Before anything else, so that it finds room.
-    pub fn grow_scratch(&mut self) {
+    pub fn fit_scratch(&mut self) {
         for bench in 0..self.scratch.len() {
-            if self.scratch[bench] >= self.scratch_words {
+            if self.scratch[bench] == self.scratch_words {
                 continue;
             }
             let Some(block) = self.room(self.scratch_words, End::High, u64::from(NONE) << 32, true)
@@ -190,7 +207,7 @@ impl Flow {
             return None;
         }
         for _ in 0..STEALS {
-            if self.steals == 0 || !self.give_up_farthest() {
+            if self.steals == 0 || !(self.give_up_farthest() || self.give_up_read()) {
                 break;
             }
             self.steals -= 1;
@@ -239,20 +256,39 @@ impl Flow {
         false
     }
 
-    /// Which streams the heap can serve: those that it served before, then by number.
-    pub fn admit(&mut self) {
-        let most = self.heap.bytes() / 8 * 7;
-        let mut taken: u64 = self.scratch.iter().map(|&w| Heap::cost(w)).sum();
-        for again in [true, false] {
-            for stream in self.streams.iter_mut().flatten() {
-                if stream.admitted != again {
-                    continue;
-                }
-                let least = stream.file.least_bytes * u64::from(stream.places.max(1));
-                stream.admitted = stream.active && taken + least <= most;
-                taken += if stream.admitted { least } else { 0 };
-            }
+    /// Bytes that streams and scratch may need together; the rest is for what lies badly.
+    pub fn room_for_streams(&self) -> u64 {
+        self.heap.bytes() / 8 * 7
+    }
+
+    /// Jobs that have scratch of their own.
+    pub fn bench_count(&self) -> usize {
+        self.scratch.len()
+    }
+
+    /// A file that was opened, or an error where the heap is too small to ever show a frame of it.
+    pub fn check_heap(&self, file: Arc<Loaded>) -> Result<Arc<Loaded>, Error> {
+        let (least, heap) = (self.least_heap(&file), self.heap.bytes());
+        if file.least_bytes(1, 0) == 0 || least <= heap {
+            return Ok(file);
         }
+        let what = "bytes that the heap must have to play it (Options::heap)";
+        Err(Error::limit(file.reel.path(), what, least, heap))
+    }
+
+    /// The least heap in which a file can be played by itself.
+    pub fn least_heap(&self, file: &Loaded) -> u64 {
+        let least = file.least_bytes(1, self.heap.least_block());
+        let bytes = least + scratch_bytes(self.bench_count(), file.scratch_words);
+        // As in `room_for_streams`; a heap is made of whole granules.
+        (bytes.div_ceil(7) * 8).next_multiple_of(Heap::cost(1))
+    }
+
+    /// The same for bytes that were read and are decoded later.
+    fn give_up_read(&mut self) -> bool {
+        let until = self.now + 2 * NOW;
+        let (heap, streams) = (&mut self.heap, &mut self.streams);
+        (streams.iter_mut().flatten()).any(|stream| stream.give_up_read(heap, until))
     }
 
     // What is done.
@@ -679,6 +715,7 @@ impl Flow {
             bytes,
             token: self.next_token,
             wanted: stream.epoch,
+            due: missing.due,
             held: true,
             cancelled: false,
         };

@@ -77,30 +77,28 @@ fn lock_of(generation: u32, state: u32) -> u64 {
 }
 
 impl Words {
-    fn new(words: usize, slots: usize) -> Words {
+    /// None where the system has not so much memory.
+    fn new(words: usize, slots: usize) -> Option<Words> {
         let words = words.max(GRANULE);
-        let layout = Words::layout(words);
+        let layout = Words::layout(words)?;
         // SAFETY: the layout has a size, as `words` is not 0.
-        let base = unsafe { alloc_zeroed(layout) };
-        let Some(base) = NonNull::new(base.cast()) else {
-            std::alloc::handle_alloc_error(layout)
-        };
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }.cast())?;
         let slot = |_| Slot {
             lock: AtomicU64::new(lock_of(0, CLOSED)),
             start: AtomicU32::new(0),
             words: AtomicU32::new(0),
             probe: Probe::new(),
         };
-        Words {
+        Some(Words {
             base,
             words,
             slots: (0..slots).map(slot).collect(),
-        }
+        })
     }
 
-    fn layout(words: usize) -> Layout {
-        Layout::from_size_align(8 * words, 8 * GRANULE)
-            .expect("a heap of less than half the address space")
+    /// None beyond half the address space.
+    fn layout(words: usize) -> Option<Layout> {
+        Layout::from_size_align(words.checked_mul(8)?, 8 * GRANULE).ok()
     }
 
     /// Changes the state of a lock; waits only for a move to end.
@@ -166,8 +164,10 @@ impl Slot {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
-        unsafe { dealloc(self.base.as_ptr().cast(), Words::layout(self.words)) }
+        if let Some(layout) = Words::layout(self.words) {
+            // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
+            unsafe { dealloc(self.base.as_ptr().cast(), layout) }
+        }
     }
 }
 
@@ -310,16 +310,20 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Allocates everything: `bytes`, and about 1 % for the lists.
-    pub fn new(bytes: usize) -> Heap {
-        let granules = (bytes / (8 * GRANULE)).clamp(1, (u32::MAX - 1) as usize);
+    /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory, and beyond a terabyte.
+    pub fn new(bytes: usize) -> Option<Heap> {
+        let granules = (bytes / (8 * GRANULE)).max(1);
+        // Places are kept in 32 bits.
+        if granules >= u32::MAX as usize {
+            return None;
+        }
         // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
         let slots = (bytes / 4096).clamp(64, 1 << 16);
         Heap::with_slots(granules, slots)
     }
 
-    pub(crate) fn with_slots(granules: usize, slots: usize) -> Heap {
-        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots)));
+    pub(crate) fn with_slots(granules: usize, slots: usize) -> Option<Heap> {
+        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots)?));
         let entry = |i: usize| Entry {
             start: 0,
             granules: 0,
@@ -346,10 +350,10 @@ impl Heap {
             held_granules: 0,
             counters: HeapCounters::default(),
         };
-        let all = heap.take_slot().expect("at least one slot");
+        let all = heap.take_slot()?;
         heap.entries[all as usize].granules = granules as u32;
         heap.add_free(all);
-        heap
+        Some(heap)
     }
 
     /// What threads share.
@@ -359,6 +363,10 @@ impl Heap {
     /// Most blocks that there can be.
     pub fn most_blocks(&self) -> usize {
         self.entries.len()
+    }
+    /// Bytes that a block may take on average before there are no more blocks.
+    pub fn least_block(&self) -> u64 {
+        self.bytes() / self.most_blocks() as u64
     }
     /// Bytes in all.
     pub fn bytes(&self) -> u64 {
@@ -516,14 +524,16 @@ impl Heap {
         false
     }
 
-    /// Slides blocks towards the low end until there is a gap of `words`, or `budget` words were moved. True if there is.
+    /// Slides blocks towards the low end until there is a gap of `words` and a slot for what is left of it, or `budget` words
+    /// were moved. True if there is.
     pub fn compact(&mut self, words: usize, budget: usize) -> bool {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
         };
         let mut left = budget.div_ceil(GRANULE) as u64;
         let (whole, mut wrapped) = (left, false);
-        while self.find_free(granules).is_none() {
+        let found = |heap: &Heap| heap.find_free(granules).is_some() && heap.unused != NONE;
+        while !found(self) {
             if self.cursor == NONE || self.entries[self.cursor as usize].used == Use::Unused {
                 if std::mem::replace(&mut wrapped, true) {
                     return false;
@@ -549,7 +559,7 @@ impl Heap {
                 }
             }
         }
-        self.find_free(granules).is_some()
+        found(self)
     }
 
     /// All pieces in the order of addresses. `owner` reads a tag.

@@ -1,10 +1,12 @@
 //! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for those who
 //! have threads of their own.
 
+use crate::Error;
 use crate::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -125,8 +127,9 @@ pub(crate) struct Crew<T> {
 }
 
 impl<T: Send + 'static> Crew<T> {
-    /// `room` things can wait without an allocation.
-    pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Crew<T> {
+    /// `room` things can wait without an allocation. Where the system gives fewer threads, these do the work; where it gives none
+    /// of those that were asked for, an error.
+    pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Result<Crew<T>, Error> {
         let queue = Arc::new(Queue {
             turns: Mutex::new(Turns {
                 turns: BinaryHeap::with_capacity(room),
@@ -136,18 +139,24 @@ impl<T: Send + 'static> Crew<T> {
             filled: Condvar::new(),
             run,
         });
-        let start = |i| {
+        let mut started = Vec::new();
+        for i in 0..threads {
             let queue = queue.clone();
             let thread = std::thread::Builder::new().name(format!("{name} {i}"));
-            // Where the system gives no thread, fewer do the work; with none of them the tick does it.
-            thread.spawn(move || queue.work()).ok()
-        };
-        let threads: Vec<_> = (0..threads).filter_map(start).collect();
-        Crew {
-            count: threads.len(),
-            threads: Mutex::new(threads),
-            queue,
+            match thread.spawn(move || queue.work()) {
+                Ok(thread) => started.push(thread),
+                Err(error) if i == 0 => {
+                    let what = "the system gives no thread for it";
+                    return Err(Error::io(Path::new(name), what, error));
+                }
+                Err(_) => break,
+            }
         }
+        Ok(Crew {
+            count: started.len(),
+            threads: Mutex::new(started),
+            queue,
+        })
     }
 
     pub fn threads(&self) -> usize {
@@ -200,6 +209,14 @@ impl<T: Send + 'static> Crew<T> {
     }
 }
 
+impl<T> Drop for Crew<T> {
+    fn drop(&mut self) {
+        // Threads that nobody closed end, too.
+        self.queue.lock().closed = true;
+        self.queue.filled.notify_all();
+    }
+}
+
 /// The player's own pool.
 pub(crate) struct Threads(pub Crew<Job>);
 
@@ -222,7 +239,8 @@ mod tests {
         let (send, receive) = mpsc::channel();
         let crew = Crew::new("test", 0, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
             let _ = send.send(n);
-        });
+        })
+        .unwrap();
         for (due, n) in [(5, 0), (1, 1), (5, 2), (0, 3), (1, 4)] {
             crew.push(due, (n, send.clone()));
         }
@@ -237,7 +255,8 @@ mod tests {
         let (send, receive) = mpsc::channel();
         let crew = Crew::new("test", 3, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
             let _ = send.send(n);
-        });
+        })
+        .unwrap();
         for n in 0..100 {
             crew.push(0, (n, send.clone()));
         }

@@ -50,6 +50,7 @@
 //! # }
 //! ```
 
+mod admission;
 mod attributes;
 mod bones;
 mod cells;
@@ -69,7 +70,6 @@ mod graph_tests;
 mod heap;
 #[cfg(test)]
 mod heap_tests;
-mod hold;
 mod hold;
 mod interpolate;
 mod io;

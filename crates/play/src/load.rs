@@ -28,8 +28,11 @@ pub(crate) struct Loaded {
     pub place: Vec<u32>,
     /// Words of the largest scratch.
     pub scratch_words: usize,
-    /// Bytes of the heap without which it cannot be played.
-    pub least_bytes: u64,
+    /// Frames that an instance needs at once, and bytes of the heap that one takes.
+    frames_at_once: u64,
+    frame_bytes: u64,
+    /// Bytes of the heap that its largest unit takes.
+    read_bytes: u64,
 }
 
 impl Loaded {
@@ -57,18 +60,28 @@ impl Loaded {
         let largest = (0..units).map(|u| reel.unit_size(u)).max();
         let frames = |u| reel.unit_needs(u).len() + reel.unit_frames(u).len();
         let most = (0..units).map(frames).max().unwrap_or(0) as u64;
-        // What is shown, what is to be shown, and all that one unit needs; the read that it comes in, and the next.
-        let least = (most + 4) * Heap::cost(reel.frame_words())
-            + 2 * Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1);
         Ok(Loaded {
             source,
             statics,
             order,
             place,
             scratch_words: scratch.unwrap_or(0),
-            least_bytes: least,
+            // What is shown, what is to be shown, and all that one unit needs.
+            frames_at_once: most + 4,
+            frame_bytes: Heap::cost(reel.frame_words()),
+            read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
             reel,
         })
+    }
+
+    /// Bytes of the heap, beside scratch, without which so many instances cannot be played: each may be elsewhere in the file,
+    /// but more than all of it is never needed. Of reads the one that a unit comes in, and the next. A block counts as
+    /// `least_block` bytes at least.
+    pub fn least_bytes(&self, instances: u32, least_block: u64) -> u64 {
+        let instances = u64::from(instances);
+        let frames = (instances * self.frames_at_once).min(self.reel.frame_count() as u64);
+        let reads = (2 * instances).min(self.reel.unit_count() as u64);
+        frames * self.frame_bytes.max(least_block) + reads * self.read_bytes.max(least_block)
     }
 
     /// An error that names a unit.

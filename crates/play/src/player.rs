@@ -1,6 +1,7 @@
 //! The player: files, instances of them, and a tick that reads, decodes and shows in fixed memory. See [`Player`].
 
 use crate::Error;
+use crate::admission::{Admission, Instance};
 use crate::clock::{Clock, Command, Pace};
 use crate::demand::{Demand, Pair};
 use crate::flow::{Flow, Incident, NOW, owner};
@@ -38,6 +39,10 @@ const REOPEN: u64 = 2_000_000;
 const SHRINK: f32 = 0.9;
 const GROW: f32 = 0.005;
 const LEAST_REACH: f32 = 0.2;
+/// Threads of a kind.
+pub(crate) const MOST_THREADS: usize = 1024;
+/// Bytes that a frame, a chunk or an object takes about.
+const BYTES_EACH: u64 = 256;
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
 
@@ -64,8 +69,57 @@ pub struct Options {
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is given up too (C06). Default 5.
     pub unload_after: f32,
-    /// What a file may ask for, and whether animated attributes are left out.
+    /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks for more is refused. 0, the default: what
+    /// goes with the heap, four times as much and 16 MiB.
+    pub file_memory: u64,
+    /// What a file may ask for, and whether animated attributes are left out. What is beyond `file_memory` is cut to it, see
+    /// [`Options::file_limits`].
     pub limits: Limits,
+}
+
+impl Options {
+    /// What each file is opened with: `limits`, as far as `file_memory` allows it.
+    pub fn file_limits(&self) -> Limits {
+        let memory = match self.file_memory {
+            0 => (self.heap as u64)
+                .saturating_mul(4)
+                .saturating_add(16 << 20),
+            memory => memory,
+        };
+        let mut limits = self.limits.clone();
+        let cut = |limit: &mut u64, each: u64| *limit = (*limit).min(memory / each);
+        cut(&mut limits.max_memory, 1);
+        cut(&mut limits.max_objects, BYTES_EACH);
+        cut(&mut limits.format.max_chunk, 1);
+        cut(&mut limits.format.max_frames, BYTES_EACH);
+        cut(&mut limits.format.max_chunks, BYTES_EACH);
+        limits
+    }
+
+    /// What no player can be made of.
+    fn check(&self) -> Result<(), Error> {
+        for (name, threads) in [
+            ("threads", self.threads),
+            ("read_threads", self.read_threads),
+        ] {
+            if threads > MOST_THREADS {
+                let what = format!("{threads} {name} are too many: at most {MOST_THREADS}");
+                return Err(Error::misuse(what));
+            }
+        }
+        for (name, seconds) in [
+            ("decode_ahead", self.decode_ahead),
+            ("least_read_ahead", self.least_read_ahead),
+            ("most_read_ahead", self.most_read_ahead),
+            ("unload_after", self.unload_after),
+        ] {
+            if seconds.is_nan() || seconds < 0.0 {
+                let what = format!("{name} is {seconds}: it must be seconds from 0 on");
+                return Err(Error::misuse(what));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for Options {
@@ -82,6 +136,7 @@ impl Default for Options {
             least_read_ahead: 1.0,
             most_read_ahead: 4.0,
             unload_after: 5.0,
+            file_memory: 0,
             limits: Limits::default(),
         }
     }
@@ -109,6 +164,18 @@ pub enum Event {
     Damaged(FileId, Error),
     /// All that failed has been read.
     Recovered(FileId),
+    /// The heap has no room for this instance: what it needs at least is more than what those before it leave
+    /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory, until there is room.
+    Refused {
+        /// Which.
+        instance: InstanceId,
+        /// Bytes of the heap that it needs.
+        needed: u64,
+        /// Bytes that were left.
+        left: u64,
+    },
+    /// There is room for an instance that was refused.
+    Admitted(InstanceId),
 }
 
 /// A file and where it is in its life.
@@ -136,25 +203,6 @@ enum FileState {
     Closed,
 }
 
-struct Instance {
-    generation: u32,
-    file: u32,
-    clock: Option<Clock>,
-    /// Before the file was open.
-    commands: Vec<Command>,
-    visible: bool,
-    /// For its pre-roll.
-    waiting: bool,
-    demand: Demand,
-    pace: Pace,
-    shown: Option<(Pair, Pace)>,
-    /// The jump whose first frame was shown.
-    arrived: Option<u32>,
-    late: bool,
-    missed: u64,
-    seek_wait_ticks: u64,
-}
-
 /// Plays files: any number of instances, forwards, backwards, at any rate, in a heap of fixed size.
 ///
 /// Once a frame [`Player::tick`] is called, on one thread: it never waits and, once the files are open, never allocates. What
@@ -162,7 +210,12 @@ struct Instance {
 pub struct Player {
     flow: Flow,
     files: Vec<File>,
+    /// Places without a file.
+    closed: Vec<u32>,
     instances: Vec<Option<Instance>>,
+    /// Places without an instance.
+    free: Vec<u32>,
+    admission: Admission,
     generations: u32,
     options: Options,
     switches: Switches,
@@ -175,6 +228,8 @@ pub struct Player {
     library: Arc<Library>,
     events: VecDeque<Event>,
     resident_bytes: u64,
+    /// A file was closed, its instances are to be removed.
+    sweep: bool,
     ticks: u64,
     /// Part of `decode_ahead` for which there is room.
     reach: f32,
@@ -182,8 +237,26 @@ pub struct Player {
 
 impl Player {
     /// Allocates the heap and starts the threads.
+    ///
+    /// # Panics
+    /// Where [`Player::try_new`] gives an error.
     pub fn new(options: Options) -> Player {
-        let heap = Heap::new(options.heap);
+        match Player::try_new(options) {
+            Ok(player) => player,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`Player::new`]. An error where the system has no memory for the heap or gives none of the threads, and where
+    /// options make no sense.
+    pub fn try_new(options: Options) -> Result<Player, Error> {
+        options.check()?;
+        let heap = Heap::new(options.heap).ok_or_else(|| {
+            let bytes = options.heap;
+            Error::misuse(format!(
+                "a heap of {bytes} bytes cannot be had from this system: a smaller one (Options::heap) may do"
+            ))
+        })?;
         let work = Work::new(heap.memory().clone(), NODES);
         let threads = match &options.pool {
             Some(pool) => {
@@ -191,7 +264,7 @@ impl Player {
                 None
             }
             None => {
-                let crew = Crew::new("meshreel decode", options.threads, NODES, Job::run);
+                let crew = Crew::new("meshreel decode", options.threads, NODES, Job::run)?;
                 let threads = Arc::new(Threads(crew));
                 work.set_pool(threads.clone());
                 Some(threads)
@@ -202,16 +275,20 @@ impl Player {
             options.read_threads,
             NODES,
             Positioning::run,
-        );
+        )?;
         let loaders = usize::from(options.threads > 0);
-        Player {
+        let loads = Crew::new("meshreel open", loaders, 16, Load::run)?;
+        Ok(Player {
             flow: Flow::new(heap, work, NODES, options.read_size.max(1)),
             files: Vec::new(),
+            closed: Vec::new(),
             instances: Vec::new(),
+            free: Vec::new(),
+            admission: Admission::default(),
             generations: 0,
             switches: Switches::ON,
             reads: Arc::new(reads),
-            loads: Crew::new("meshreel open", loaders, 16, Load::run),
+            loads,
             threads,
             inbox: Inbox::default(),
             arrived: Vec::new(),
@@ -219,10 +296,11 @@ impl Player {
             library: Arc::default(),
             events: VecDeque::with_capacity(EVENTS),
             resident_bytes: 0,
+            sweep: false,
             ticks: 0,
             reach: 1.0,
             options,
-        }
+        })
     }
 
     // Files and instances.
@@ -257,10 +335,12 @@ impl Player {
             seen: self.flow.now,
             again_at: None,
         };
-        let closed = self.files.iter().position(|f| f.state == FileState::Closed);
+        let closed = self.closed.pop().map(|number| number as usize);
         let number = closed.unwrap_or(self.files.len());
         if number == self.files.len() {
             self.files.push(file);
+            // Room to close them all without an allocation in the tick.
+            self.closed.reserve(self.files.len());
             self.flow.streams.push(None);
             self.flow.reserve(self.files.len());
         } else {
@@ -278,7 +358,7 @@ impl Player {
             generation: file.generation,
             path: file.path.clone(),
             source: file.source.clone().ok_or_else(|| self.reads.clone()),
-            limits: self.options.limits.clone(),
+            limits: self.options.file_limits(),
             closing: self.closing.clone(),
             library: self.library.clone(),
             inbox: self.inbox.clone(),
@@ -291,13 +371,24 @@ impl Player {
         let Some(number) = self.file_number(file) else {
             return;
         };
-        for instance in &mut self.instances {
-            if instance.as_ref().is_some_and(|i| i.file == number as u32) {
-                *instance = None;
-            }
-        }
         self.files[number].state = FileState::Closing;
         self.flow.cancel_all(number as u32);
+        // From now on its instances are as if gone; the next tick takes them all at once.
+        self.sweep = true;
+    }
+
+    fn sweep(&mut self) {
+        if !std::mem::take(&mut self.sweep) {
+            return;
+        }
+        for (instance, place) in self.instances.iter_mut().zip(0..) {
+            let closing =
+                |i: &mut Instance| self.files[i.file as usize].state == FileState::Closing;
+            if instance.take_if(closing).is_some() {
+                self.free.push(place);
+            }
+        }
+        self.admission.changed(self.instances.len());
     }
 
     /// One more player of a file: visible, and stopped at the first frame. None where the file is closed.
@@ -305,35 +396,40 @@ impl Player {
         let number = self.file_number(file)?;
         self.generations += 1;
         let clock = self.files[number].timeline.as_ref().map(Clock::new);
-        let instance = Instance {
-            generation: self.generations,
-            file: number as u32,
-            clock,
-            commands: Vec::new(),
-            visible: true,
-            waiting: false,
-            demand: Demand::default(),
-            pace: Pace::default(),
-            shown: None,
-            arrived: None,
-            late: false,
-            missed: 0,
-            seek_wait_ticks: 0,
-        };
-        let free = self.instances.iter().position(Option::is_none);
-        let place = free.unwrap_or(self.instances.len());
-        if place == self.instances.len() {
+        let instance = Instance::new(self.generations, number as u32, clock);
+        let place = self.free.pop().unwrap_or(self.instances.len() as u32);
+        if place as usize == self.instances.len() {
             self.instances.push(None);
+            // Room to free them all without an allocation in the tick.
+            self.free.reserve(self.instances.len());
         }
-        self.instances[place] = Some(instance);
-        Some(InstanceId(place as u32, self.generations))
+        self.instances[place as usize] = Some(instance);
+        self.admission.changed(self.instances.len());
+        Some(InstanceId(place, self.generations))
     }
 
     /// Ends an instance.
     pub fn remove(&mut self, instance: InstanceId) {
         if self.get(instance).is_some() {
             self.instances[instance.0 as usize] = None;
+            self.free.push(instance.0);
+            self.admission.changed(self.instances.len());
         }
+    }
+
+    /// Where the heap has no room for all instances, those of higher priority are served first, then those that were served before, then
+    /// the older ones. 0 until something else is said.
+    pub fn set_priority(&mut self, instance: InstanceId, priority: i32) {
+        if let Some(instance) = self.get_mut(instance)
+            && std::mem::replace(&mut instance.priority, priority) != priority
+        {
+            self.admission.changed(self.instances.len());
+        }
+    }
+
+    /// Whether the heap has no room for an instance that wants to be shown or streamed: see [`Event::Refused`].
+    pub fn is_refused(&self, instance: InstanceId) -> bool {
+        self.get(instance).is_some_and(|i| i.short.is_some())
     }
 
     /// Tells an instance's clock something; it takes effect at the next tick. Before the file is open it is kept until then.
@@ -398,12 +494,14 @@ impl Player {
         };
         self.ticks += 1;
         self.flow.now += (dt * 1e6) as u64;
+        self.sweep();
         self.take_opened();
         self.flow.collect();
         self.move_clocks(dt);
+        let open = |file: u32| self.files[file as usize].state == FileState::Open;
+        (self.admission).decide(&mut self.instances, &mut self.flow, open);
         self.plan();
-        self.flow.admit();
-        self.flow.grow_scratch();
+        self.flow.fit_scratch();
         let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
         self.flow.read(ahead);
         // What waits for a read that was just issued is started by that.
@@ -445,6 +543,7 @@ impl Player {
             }
             let id = FileId(number as u32, generation);
             let again = file.timeline.is_some();
+            let opened = opened.and_then(|loaded| self.flow.check_heap(loaded));
             let event = match opened {
                 Ok(loaded) => {
                     let failed = file.again_at.take().is_some();
@@ -482,7 +581,6 @@ impl Player {
             && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
         let timeline = Timeline::of(&loaded.reel);
-        self.flow.want_scratch(loaded.scratch_words);
         self.flow.streams[number] = Some(Stream::new(loaded, number as u32, resident));
         for instance in self.instances.iter_mut().flatten() {
             let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
@@ -567,13 +665,9 @@ impl Player {
             stream.begin_plan();
         }
         // First what is shown of all instances, then what comes next, as a plan can get too long.
-        let files = &self.files;
         let mut each = |plan: &mut dyn FnMut(&mut Stream, &mut Heap, &Instance)| {
-            for instance in self.instances.iter().flatten() {
-                let number = instance.file as usize;
-                if files[number].state == FileState::Open
-                    && let Some(stream) = streams[number].as_mut()
-                {
+            for instance in self.instances.iter().flatten().filter(|i| i.admitted) {
+                if let Some(stream) = streams[instance.file as usize].as_mut() {
                     plan(stream, heap, instance);
                 }
             }
@@ -627,6 +721,7 @@ impl Player {
             if next == FileState::Closed {
                 self.files[number].source = None;
                 self.files[number].generation = 0;
+                self.closed.push(number as u32);
             }
         }
     }
@@ -650,7 +745,17 @@ impl Player {
             } else {
                 instance.late = true;
             }
-            let waiting = !instance.late || instance.arrived != Some(jump);
+            // A first frame may take as long as a pre-roll is waited for.
+            let now = self.flow.now;
+            let until = match instance.awaited {
+                Some((of, until)) if of == jump => until,
+                _ => {
+                    let patience = instance.clock.as_ref().map_or(0.0, Clock::patience);
+                    now.saturating_add((patience * 1e6) as u64)
+                }
+            };
+            instance.awaited = Some((jump, until));
+            let waiting = !instance.late || (instance.arrived != Some(jump) && now < until);
             let count = if waiting {
                 &mut instance.seek_wait_ticks
             } else {
@@ -678,6 +783,28 @@ impl Player {
                 Incident::Recovered(file) => Event::Recovered(id(file)),
             };
             self.push_event(event);
+        }
+        // What finds no place among the events is told in the next tick.
+        for (instance, place) in self.instances.iter_mut().zip(0..) {
+            let Some(instance) = instance.as_mut().filter(|_| self.events.len() < EVENTS) else {
+                continue;
+            };
+            let id = InstanceId(place, instance.generation);
+            match instance.short {
+                Some((needed, left)) if !instance.told_refused => {
+                    instance.told_refused = true;
+                    self.events.push_back(Event::Refused {
+                        instance: id,
+                        needed,
+                        left,
+                    });
+                }
+                None if instance.told_refused && instance.admitted => {
+                    instance.told_refused = false;
+                    self.events.push_back(Event::Admitted(id));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -723,6 +850,8 @@ impl Player {
     /// Everything for an overlay, into lists that are used again.
     pub fn statistics(&self, out: &mut Statistics) {
         out.ticks = self.ticks;
+        out.instances = self.instances.len() - self.free.len();
+        out.refused = self.admission.refused;
         out.heap_bytes = self.flow.heap.bytes();
         out.heap_used = self.flow.heap.used_bytes();
         out.heap_held = self.flow.heap.held_bytes();
@@ -748,12 +877,17 @@ impl Player {
 
     fn get(&self, instance: InstanceId) -> Option<&Instance> {
         let found = self.instances.get(instance.0 as usize)?.as_ref();
-        found.filter(|i| i.generation == instance.1)
+        found.filter(|i| i.generation == instance.1 && self.is_there(i.file))
     }
 
     fn get_mut(&mut self, instance: InstanceId) -> Option<&mut Instance> {
-        let found = self.instances.get_mut(instance.0 as usize)?.as_mut();
-        found.filter(|i| i.generation == instance.1)
+        self.get(instance)?;
+        self.instances.get_mut(instance.0 as usize)?.as_mut()
+    }
+
+    /// Whether a file is not about to go.
+    fn is_there(&self, file: u32) -> bool {
+        self.files[file as usize].state != FileState::Closing
     }
 }
 

@@ -9,6 +9,10 @@ use crate::stream::{State, Stream, StreamCounters};
 pub struct Statistics {
     /// Ticks so far.
     pub ticks: u64,
+    /// Instances that there are.
+    pub instances: usize,
+    /// Those that want to be served, and for which the heap has no room.
+    pub refused: usize,
     /// Bytes of the heap.
     pub heap_bytes: u64,
     /// Bytes of it that are not free.
@@ -32,7 +36,7 @@ pub struct Statistics {
 pub struct StreamStatistics {
     /// Its file.
     pub file: Option<FileId>,
-    /// It is among those that the heap can serve.
+    /// An instance of it is among those that the heap can serve.
     pub admitted: bool,
     /// All its frames are to stay in memory.
     pub resident: bool,

@@ -85,6 +85,8 @@ pub(crate) struct ReadSlot {
     pub bytes: u64,
     pub token: u64,
     pub wanted: u32,
+    /// When the first of it is wanted.
+    pub due: u64,
     pub held: bool,
     pub cancelled: bool,
 }
@@ -147,12 +149,12 @@ pub(crate) struct Stream {
     /// It was to be so when it was opened.
     pub planned_resident: bool,
     resident_next: usize,
-    /// It has a place among those that the heap can serve.
+    /// An instance of it is among those that the heap can serve.
     pub admitted: bool,
     pub active: bool,
     /// This plan went as far as reads go.
     walked: bool,
-    /// Instances that play it.
+    /// Instances of it that the heap can serve.
     pub places: u32,
     /// Reads fail: small ones, and not before `retry_at`.
     pub faulty: bool,
@@ -242,7 +244,6 @@ impl Stream {
         self.missing = None;
         self.active = false;
         self.walked = false;
-        self.places = 0;
         self.farthest = 0;
     }
 
@@ -267,7 +268,6 @@ impl Stream {
             }
         }
         self.active |= demand.spans_used > 0;
-        self.places += 1;
     }
 
     /// What an instance will want next, as far as it is to be decoded already.
@@ -384,6 +384,8 @@ impl Stream {
     fn want_bytes(&mut self, now: u64, due: u64, unit: usize) {
         let entry = &self.units[unit];
         if let Some(read) = self.reads.get_mut(usize::from(entry.read)) {
+            let again = read.wanted == self.epoch;
+            read.due = if again { read.due.min(due) } else { due };
             read.wanted = self.epoch;
             return;
         }
@@ -512,6 +514,18 @@ impl Stream {
         if let Some(block) = self.frames[frame].block {
             heap.release(block, FRAME_RANK);
         }
+        true
+    }
+
+    /// Gives up the bytes in memory that are wanted last, if not before `until`. Whether there were some.
+    pub fn give_up_read(&mut self, heap: &mut Heap, until: u64) -> bool {
+        let idle = |r: &&mut ReadSlot| r.held && r.node.is_none() && r.due > until;
+        let farthest = (self.reads.iter_mut()).filter(idle).max_by_key(|r| r.due);
+        let Some((read, block)) = farthest.and_then(|r| r.block.map(|block| (r, block))) else {
+            return false;
+        };
+        read.held = false;
+        heap.release(block, READ_RANK);
         true
     }
 

@@ -6,6 +6,7 @@ use crate::graph::Graph;
 use crate::heap::{Block, Memory, ReadGuard, WriteGuard};
 use crate::jobs::{Job, Pool};
 use crate::load::Loaded;
+use crate::player::MOST_THREADS;
 use crate::trace::span;
 use crate::unit::{self, Frames};
 use std::io;
@@ -134,7 +135,7 @@ impl Work {
 
     /// Called once, before anything is started.
     pub fn set_pool(&self, pool: Arc<dyn Pool>) {
-        let benches = pool.threads().max(1);
+        let benches = pool.threads().clamp(1, MOST_THREADS);
         let bench = |number| Bench {
             number,
             worker: unit::Worker::default(),

@@ -1,5 +1,6 @@
 //! Opening, decoding and playing. What counts allocations, seconds or threads has a program of its own.
 
+mod admission;
 mod clips;
 mod common;
 mod examples;

@@ -305,7 +305,7 @@ pub struct PlayArgs {
     /// Files to play, all at the same time
     #[arg(required = true, value_name = "FILE.reel")]
     pub files: Vec<PathBuf>,
-    /// How long to play [default: to the end; 10 with --loop, --seek-every, or --rate 0]
+    /// How long to play [default: to the end; 10 with --loop, --seek-every, --rate 0, or where the end is more than a day away]
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
     /// Ticks per second
@@ -343,7 +343,7 @@ pub struct PlayArgs {
     /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; where a file has them apart (compile --attributes-apart) they are not read either
     #[arg(long)]
     pub no_attributes: bool,
-    /// Compare every frame that is shown with a plain decode; exit 1 where one differs
+    /// Compare every frame that is shown with a plain decode; exit 1 where one differs, or none is shown
     #[arg(long)]
     pub check: bool,
 }
@@ -354,8 +354,13 @@ pub struct BenchArgs {
     /// The file
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// How long each stage is measured at least
-    #[arg(long, value_name = "S", default_value_t = 0.5)]
+    /// How long each stage is measured at least, up to 60
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0.5,
+        allow_negative_numbers = true
+    )]
     pub seconds: f64,
     /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology
     #[arg(long)]

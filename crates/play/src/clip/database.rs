@@ -209,7 +209,7 @@ impl Database {
             options.threads,
             256,
             Positioning::run,
-        ));
+        )?);
         let source = Positioned {
             source: bytes,
             crew: crew.clone(),

@@ -21,18 +21,24 @@ use std::time::Duration;
 
 /// Memory of the player.
 const HEAP: usize = 256 << 20;
+/// Seconds that a stage is measured at most.
+const LONGEST: f64 = 60.0;
 /// Passes of each stage at least.
 const PASSES: usize = 3;
 
 /// Runs the verb.
 pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
+    if !(0.0..=LONGEST).contains(&arguments.seconds) {
+        let what = format!("--seconds must be from 0 to {LONGEST}");
+        return Err(Failure::usage(what));
+    }
     let bytes = std::fs::read(&arguments.file).map_err(|e| Failure::io(&arguments.file, &e))?;
     // From memory: the disk is not what is measured.
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);
     let limits = limits(!arguments.no_attributes);
     let reel = Reel::from_source(bytes.clone(), &limits).map_err(in_file)?;
-    let budget = Duration::from_secs_f64(arguments.seconds.clamp(0.01, 60.0));
+    let budget = Duration::from_secs_f64(arguments.seconds.max(0.01));
     let mut report = Bench::new(&reel, bytes)
         .map_err(in_file)?
         .measure(budget)
@@ -165,15 +171,17 @@ impl<'a> Bench<'a> {
 
     /// Seconds that a player spends decoding when it plays all of it from one end to the other.
     fn played(&self, rate: f64) -> Result<f64, meshreel::Error> {
-        let mut player = Player::new(Options {
+        let mut player = Player::try_new(Options {
             heap: HEAP,
             resident: 0,
             // The tick decodes, on this core.
             threads: 0,
             read_threads: 0,
             limits: limits(self.reel.has_attributes()),
+            // It is open already.
+            file_memory: u64::MAX,
             ..Options::default()
-        });
+        })?;
         let file = player.open_bytes(self.bytes.clone());
         let Some(instance) = player.instance(file) else {
             return Ok(0.0);

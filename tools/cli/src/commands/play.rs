@@ -13,6 +13,7 @@ use meshreel::{
 };
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -21,14 +22,21 @@ use std::time::{Duration, Instant};
 const WARM_UP: f64 = 1.0;
 /// Seconds that all files may take to open.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Without `--seconds`, what plays without end plays so long.
+/// Without `--seconds`, what plays without end, or longer than a day, plays so long.
 const ENDLESS: f64 = 10.0;
+const LONGEST: f64 = 86_400.0;
+/// Ticks of a run; their times are kept.
+const MOST_TICKS: f64 = 1e7;
+/// Instances of all files.
+const MOST_INSTANCES: u64 = 100_000;
+/// Largest rate that a clock knows.
+const FASTEST: f64 = 65_536.0;
 
 /// Runs the verb.
 pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
     check_arguments(arguments)?;
     let plain = match arguments.check {
-        true => Some(plain(&arguments.files, &limits(!arguments.no_attributes))?),
+        true => Some(plain(&arguments.files, &options(arguments).file_limits())?),
         false => None,
     };
     let watch = memory::Watch::start();
@@ -54,13 +62,37 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
     if !(0.0..=60.0).contains(&arguments.pre_roll) {
         return Err(Failure::usage("--pre-roll must be from 0 to 60 seconds"));
     }
-    if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > 86_400.0 {
+    if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > LONGEST {
         return Err(Failure::usage("at most 10000 frames per second and a day"));
     }
-    if !arguments.rate.is_finite() {
-        return Err(Failure::usage("--rate must be a number"));
+    if arguments.fps < 1e-3 {
+        return Err(Failure::usage("--fps must be 0.001 at least"));
+    }
+    if arguments.seconds.unwrap_or(0.0) * arguments.fps > MOST_TICKS {
+        let what = format!("--seconds times --fps must be {MOST_TICKS} at most");
+        return Err(Failure::usage(what));
+    }
+    if !(-FASTEST..=FASTEST).contains(&arguments.rate) {
+        let what = format!("--rate must be a number from -{FASTEST} to {FASTEST}");
+        return Err(Failure::usage(what));
+    }
+    if arguments.files.len() as u64 * u64::from(arguments.copies) > MOST_INSTANCES {
+        let what = format!("--copies times the number of files must be {MOST_INSTANCES} at most");
+        return Err(Failure::usage(what));
     }
     Ok(())
+}
+
+/// The player that is asked for.
+fn options(arguments: &PlayArgs) -> Options {
+    let default = Options::default();
+    Options {
+        heap: usize::try_from(arguments.heap.0).unwrap_or(usize::MAX),
+        resident: arguments.resident.0,
+        limits: limits(!arguments.no_attributes),
+        threads: arguments.threads.unwrap_or(default.threads),
+        ..default
+    }
 }
 
 /// What a plain decode of every frame of a file gives, as a number per frame.
@@ -187,6 +219,12 @@ struct Session {
     statistics: Statistics,
     tick_ms: Vec<f64>,
     incidents: Vec<String>,
+    /// Per file, instances for which the heap had no room at some time.
+    refused: Vec<BTreeSet<InstanceId>>,
+    /// What the first of them needed, and what was left.
+    short: Option<(u64, u64)>,
+    /// Of each instance its file.
+    file_of: BTreeMap<InstanceId, usize>,
     allocations: Option<u64>,
     checked: u64,
     wrong: u64,
@@ -198,16 +236,7 @@ struct Session {
 impl Session {
     /// Opens all files and makes their instances, none of which plays yet.
     fn open(arguments: &PlayArgs, plain: Option<Vec<Plain>>) -> Result<Session, Failure> {
-        let mut options = Options {
-            heap: usize::try_from(arguments.heap.0).unwrap_or(usize::MAX),
-            resident: arguments.resident.0,
-            limits: limits(!arguments.no_attributes),
-            ..Options::default()
-        };
-        if let Some(threads) = arguments.threads {
-            options.threads = threads;
-        }
-        let mut player = Player::new(options);
+        let mut player = Player::try_new(options(arguments))?;
         let files: Vec<FileId> = arguments
             .files
             .iter()
@@ -250,6 +279,7 @@ impl Session {
                 }
             }
         }
+        let file_of = instances.iter().map(|&(file, id)| (id, file)).collect();
         let mut poses = Poses::default();
         for (number, file) in files.iter().enumerate() {
             if let Some(reel) = player.reel(*file) {
@@ -270,6 +300,9 @@ impl Session {
             statistics: Statistics::default(),
             tick_ms: Vec::new(),
             incidents: Vec::new(),
+            refused: vec![BTreeSet::new(); arguments.files.len()],
+            short: None,
+            file_of,
             allocations: None,
             checked: 0,
             wrong: 0,
@@ -303,7 +336,8 @@ impl Session {
             .fold(self.poses.longest(), f64::max);
         self.poses.start(arguments.rate);
         let once = longest / arguments.rate.abs();
-        let endless = arguments.repeat || arguments.seek_every.is_some() || !once.is_finite();
+        let ends = once < LONGEST && once * arguments.fps < MOST_TICKS;
+        let endless = arguments.repeat || arguments.seek_every.is_some() || !ends;
         let seconds = arguments
             .seconds
             .unwrap_or(if endless { ENDLESS } else { once + 0.25 });
@@ -377,6 +411,17 @@ impl Session {
                 let line = match event {
                     Event::OpenFailed(_, error) | Event::Damaged(_, error) => error.to_string(),
                     Event::ReadFailed(file, error) => format!("{}: {error}", self.name(file)),
+                    Event::Refused {
+                        instance,
+                        needed,
+                        left,
+                    } => {
+                        if let Some(&file) = self.file_of.get(&instance) {
+                            self.refused[file].insert(instance);
+                            self.short.get_or_insert((needed, left));
+                        }
+                        return;
+                    }
                     _ => return,
                 };
                 self.incidents.push(line);
@@ -417,7 +462,8 @@ impl Session {
             .filter_map(|i| self.player.late_ticks(i.1));
         let (missed, waited) = counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let streams = &self.statistics.streams;
-        let streams = self.files.iter().zip(&self.names).map(|(file, name)| {
+        let files = self.files.iter().zip(&self.names).zip(&self.refused);
+        let streams = files.map(|((file, name), refused)| {
             let found = streams.iter().find(|s| s.file == Some(*file));
             let counters = found.map(|s| s.counters).unwrap_or_default();
             StreamReport {
@@ -429,8 +475,14 @@ impl Session {
                 bytes_read: counters.bytes_read,
                 frames_decoded: counters.frames_decoded,
                 resident: found.is_some_and(|s| s.resident),
+                refused: refused.len(),
             }
         });
+        let streams: Vec<StreamReport> = streams.collect();
+        if arguments.check && self.checked + self.poses.checked == 0 {
+            let what = "nothing was compared: no frame was shown";
+            self.incidents.push(what.into());
+        }
         Report {
             ticks: self.tick_ms.len() as u64,
             instances: self.instances.len(),
@@ -450,7 +502,9 @@ impl Session {
             clip_text: self.poses.text(),
             checked_frames: arguments.check.then_some(self.checked),
             wrong_frames: self.wrong,
-            streams: streams.collect(),
+            refused_now: self.statistics.refused,
+            short: self.short,
+            streams,
             incidents: self.incidents,
         }
     }
@@ -540,6 +594,10 @@ struct Report {
     wrong_poses: u64,
     clips: Vec<Value>,
     clip_text: String,
+    /// Instances without room at the end.
+    refused_now: usize,
+    /// What the first that was refused needed, and what was left.
+    short: Option<(u64, u64)>,
     streams: Vec<StreamReport>,
     incidents: Vec<String>,
 }
@@ -553,11 +611,18 @@ struct StreamReport {
     bytes_read: u64,
     frames_decoded: u64,
     resident: bool,
+    /// Instances for which the heap had no room at some time.
+    refused: usize,
 }
 
 impl Report {
     fn bytes_read(&self) -> u64 {
         self.streams.iter().map(|s| s.bytes_read).sum()
+    }
+
+    /// Instances for which the heap had no room at some time.
+    fn refused(&self) -> usize {
+        self.streams.iter().map(|s| s.refused).sum()
     }
 
     fn json(&self) -> Value {
@@ -567,12 +632,13 @@ impl Report {
                 json!({
                     "name": s.name, "missed": s.missed, "seek_wait_ticks": s.seek_wait_ticks, "aborts": s.aborts,
                     "reads": s.reads, "bytes_read": s.bytes_read, "frames_decoded": s.frames_decoded,
-                    "resident": s.resident,
+                    "resident": s.resident, "refused_instances": s.refused,
                 })
             })
             .collect();
         json!({
             "ticks": self.ticks, "instances": self.instances, "seconds": self.seconds,
+            "refused_instances": self.refused(), "refused_at_end": self.refused_now,
             "missed_frames": self.missed_frames, "seek_wait_ticks": self.seek_wait_ticks,
             "bytes_read": self.bytes_read(), "heap_bytes": self.heap_bytes,
             "heap_peak_bytes": self.heap_peak_bytes, "heap_failures": self.heap_failures,
@@ -636,6 +702,16 @@ impl Report {
             units::bytes(self.heap_peak_bytes),
             units::bytes(self.heap_bytes)
         );
+        if let Some((needed, left)) = self.short {
+            text += &format!(
+                "{} of {} instances found no room in the heap, {} of them to the end: the first needed {}, of which {} were left (--heap)\n",
+                self.refused(),
+                self.instances,
+                self.refused_now,
+                units::bytes(needed),
+                units::bytes(left)
+            );
+        }
         if let Some(checked) = self.checked_frames {
             text += &format!(
                 "{checked} frames compared with a plain decode, {} differ\n",
