@@ -3,8 +3,11 @@
 use crate::common::faults::{Disk, Faults, Random};
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::sample;
-use meshreel::{Command, Event, InstanceId, Options, Player, Repeat};
-use std::sync::Arc;
+use meshreel::{Command, Event, InstanceId, Options, Player, Read, Repeat, Source};
+use std::path::Path;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 const FPS: f64 = 60.0;
 const FRAMES: usize = 120;
@@ -194,4 +197,214 @@ impl Setting {
         assert_eq!(self.play(600), 0);
         assert_eq!(self.events(), (0, 0, 0));
     }
+}
+
+/// Files of both kinds.
+fn contents() -> Vec<Arc<[u8]>> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    let layered = ["flag_fast.reel", "flag_small.reel"].map(|name| golden.join(name));
+    let layered = layered.map(|path| std::fs::read(path).unwrap().into());
+    let mut contents: Vec<Arc<[u8]>> = vec![sample(FRAMES, true).parts.write().into()];
+    contents.extend(layered);
+    contents
+}
+
+fn any_faults(random: &mut Random, size: u64) -> Faults {
+    let mut percent = |most: usize| match random.one_in(3) {
+        true => random.below(most + 1),
+        false => 0,
+    };
+    let (errors, short, corrupt, late) = (percent(100), percent(100), percent(60), percent(100));
+    let truncated = random.one_in(4).then(|| random.below(size as usize) as u64);
+    Faults {
+        errors,
+        short,
+        corrupt,
+        late,
+        truncated,
+    }
+}
+
+fn any_command(random: &mut Random) -> Command {
+    match random.below(6) {
+        0 => Command::GoToFrame(random.below(FRAMES)),
+        1 => Command::Rate(random.below(80) as f64 / 10.0 - 4.0),
+        2 => Command::PreRoll(random.below(3) as f64 / 10.0),
+        3 => Command::Pause,
+        4 => Command::Stop,
+        _ => Command::Play,
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
+    for (seed, bytes) in (0..9).zip(contents().iter().cycle()) {
+        let mut random = Random(seed);
+        let expected = oracle(bytes);
+        let disk = Disk::new(bytes);
+        let mut player = Player::new(Options {
+            heap: 3 << 20,
+            resident: if random.one_in(2) { 0 } else { 4 << 20 },
+            read_size: 1 + random.below(60_000) as u64,
+            threads: 0,
+            read_threads: 0,
+            ..Options::default()
+        });
+        let file = player.open_source("bad day.reel", disk.clone());
+        let instances: Vec<InstanceId> = (0..4).map(|_| player.instance(file).unwrap()).collect();
+        for &instance in &instances {
+            player.command(instance, Command::Repeat(Repeat::PingPong));
+            player.command(instance, Command::Play);
+        }
+        let (mut digest, mut shown) = (Digest::default(), 0);
+        for tick in 0..900 {
+            if tick % 30 == 0 {
+                disk.set(any_faults(&mut random, bytes.len() as u64));
+            }
+            let instance = instances[random.below(4)];
+            if random.one_in(10) {
+                player.command(instance, any_command(&mut random));
+            }
+            player.tick(1.0 / FPS);
+            disk.step(&mut random);
+            for &instance in &instances {
+                if let Some(frame) = player.frame(instance) {
+                    assert_same(&frame, &expected, &mut digest);
+                    shown += 1;
+                }
+            }
+            while player.next_event().is_some() {}
+        }
+        assert!(shown > 100, "{shown}");
+        // It may go while reads are under way, and these may end after it.
+        disk.set(Faults {
+            late: 100,
+            ..Faults::default()
+        });
+        player.command(instances[0], Command::GoToFrame(FRAMES / 2));
+        player.command(instances[0], Command::Play);
+        player.tick(1.0 / FPS);
+        let kept = player.frame(instances[0]);
+        drop(player);
+        disk.set(Faults::default());
+        disk.step(&mut random);
+        assert_eq!(disk.pending(), 0);
+        if let Some(frame) = kept {
+            assert_same(&frame, &expected, &mut digest);
+        }
+    }
+}
+
+/// A disk with a thread of its own, on which reads wait, fail, come short, or are never answered.
+struct Unreliable {
+    bytes: Arc<[u8]>,
+    reads: Mutex<Option<mpsc::Sender<Read>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Unreliable {
+    /// `opens`: what opens the file goes well.
+    fn new(bytes: &Arc<[u8]>, seed: u64, opens: bool) -> Arc<Unreliable> {
+        let (send, receive) = mpsc::channel::<Read>();
+        let content = bytes.clone();
+        let work = move || {
+            let mut random = Random(seed);
+            let mut kept = Vec::new();
+            for mut read in receive {
+                let what = if opens && read.is_opening() {
+                    9
+                } else {
+                    random.below(10)
+                };
+                match what {
+                    0 => kept.push(read),
+                    1 => read.complete(Err(std::io::ErrorKind::TimedOut.into())),
+                    2 => drop(read),
+                    _ => {
+                        let start = read.offset() as usize;
+                        let buffer = read.buffer();
+                        let mut count = buffer.len();
+                        if what == 3 {
+                            count = random.below(count);
+                        }
+                        buffer[..count].copy_from_slice(&content[start..start + count]);
+                        if what == 4 {
+                            std::thread::sleep(Duration::from_millis(3));
+                        }
+                        read.complete(Ok(count));
+                    }
+                }
+                // Some that seemed lost come after all.
+                if random.one_in(6) && !kept.is_empty() {
+                    let at = random.below(kept.len());
+                    kept.swap_remove(at).complete(Ok(0));
+                }
+            }
+        };
+        Arc::new(Unreliable {
+            bytes: bytes.clone(),
+            reads: Mutex::new(Some(send)),
+            thread: Mutex::new(Some(std::thread::spawn(work))),
+        })
+    }
+
+    /// Only now reads end that were never answered.
+    fn end(&self) {
+        drop(self.reads.lock().unwrap().take());
+        self.thread.lock().unwrap().take().unwrap().join().unwrap();
+    }
+}
+
+impl Source for Unreliable {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn start(&self, read: Read) {
+        if let Some(reads) = &*self.reads.lock().unwrap() {
+            let _ = reads.send(read);
+        }
+    }
+}
+
+#[test]
+fn threads_on_an_unreliable_disk_show_what_is_right_and_end_at_any_moment() {
+    let contents = contents();
+    let expected: Vec<Vec<u64>> = contents.iter().map(oracle).collect();
+    let mut shown = 0;
+    for seed in 0..18 {
+        let content = seed as usize % contents.len();
+        let mut random = Random(seed);
+        let disk = Unreliable::new(&contents[content], seed, seed % 6 < 5);
+        let mut player = Player::new(Options {
+            heap: 4 << 20,
+            resident: 0,
+            read_size: 20_000,
+            threads: 2,
+            read_threads: 1,
+            ..Options::default()
+        });
+        let file = player.open_source("bad day.reel", disk.clone());
+        let instances: Vec<InstanceId> = (0..3).map(|_| player.instance(file).unwrap()).collect();
+        for &instance in &instances {
+            player.command(instance, Command::Repeat(Repeat::Loop));
+            player.command(instance, Command::Play);
+        }
+        let mut digest = Digest::default();
+        for _ in 0..random.below(150) {
+            if random.one_in(10) {
+                player.command(instances[random.below(3)], any_command(&mut random));
+            }
+            player.tick(1.0 / FPS);
+            for &instance in &instances {
+                if let Some(frame) = player.frame(instance) {
+                    assert_same(&frame, &expected[content], &mut digest);
+                    shown += 1;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(player);
+        disk.end();
+    }
+    assert!(shown > 0);
 }

@@ -193,10 +193,123 @@ fn playing_what_cannot_be_played() {
         "play $A --copies 0",
         "play $A --seek-every 0",
         "play $A --heap lots",
+        "play $A --fps 1e-300",
+        "play $A --fps inf",
+        "play $A --seconds 86400 --fps 10000",
+        "play $A --seconds 1e300",
+        "play $A --rate nan",
+        "play $A --rate 1e300",
+        "play $A --pre-roll nan",
+        "play $A --pre-roll -1",
+        "play $A --seek-every inf",
+        "play $A --heap 0",
+        "play $A --heap nan",
+        "play $A --heap inf",
+        "play $A --heap -1",
+        "play $A --heap 4000000TB",
+        "play $A --heap 1e300",
+        "play $A --resident nan",
+        "play $A --threads 100000",
+        "play $A --threads 18446744073709551615",
+        "play $A --copies 100001",
+        "play $A $A --copies 60000",
         "bench",
         "bench $A $A",
+        "bench $A --seconds nan",
+        "bench $A --seconds inf",
+        "bench $A --seconds 1e300",
+        "bench $A --seconds -1",
     ] {
         run_line(line, &paths).expect(2);
+    }
+}
+
+#[test]
+fn odd_numbers_give_sensible_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let paths = [("$A", flag.as_path())];
+    for options in [
+        "--rate 1e-300",
+        "--rate -1e-300",
+        "--rate 0",
+        "--rate 65536",
+        "--rate -65536 --loop",
+        "--seek-every 1e-300",
+        "--pre-roll 60",
+        "--resident 4000000TB",
+        "--threads 0",
+        "--fps 10000",
+    ] {
+        let line = format!("play $A --json --check --seconds 0.2 {options}");
+        check(&run_line(&line, &paths).expect(0).json(), 1);
+    }
+}
+
+/// A heap for some of the instances: these play, the others are counted, and what is missed is said.
+#[test]
+fn instances_that_do_not_fit_are_reported_and_the_others_play() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let paths = [("$A", flag.as_path())];
+    let play = |options: &str| {
+        let line =
+            format!("play $A --json --check --seconds 1.5 --resident 0 --threads 1 {options}");
+        run_line(&line, &paths)
+    };
+    // Too small for a frame: an error that names what is needed.
+    let refused = play("--heap 64kB").expect(1).json();
+    assert_eq!(refused["error"]["class"], "limit", "{refused}");
+    let what = refused["error"]["what"].as_str().unwrap();
+    let numbers: Vec<u64> = what
+        .split_whitespace()
+        .filter_map(|w| w.parse().ok())
+        .collect();
+    let [asked, 64_000] = numbers[..] else {
+        panic!("{what}");
+    };
+    // What was named is enough for one.
+    let asked = asked + 65_536;
+    let one = play(&format!("--heap {asked}B")).expect(0).json();
+    check(&one, 1);
+    assert_eq!(number(&one, "refused_instances"), 0);
+    let some = play(&format!("--heap {asked}B --copies 7 --loop"))
+        .expect(0)
+        .json();
+    check(&some, 1);
+    assert!(
+        (1..7).contains(&number(&some, "refused_instances")),
+        "{some}"
+    );
+    assert_eq!(
+        some["streams"][0]["refused_instances"],
+        some["refused_instances"]
+    );
+    assert!(number(&some, "missed_frames") > 0, "{some}");
+    let line = format!("play $A --seconds 1 --resident 0 --copies 7 --loop --heap {asked}B");
+    let text = run_line(&line, &paths).expect(0).stdout;
+    assert!(text.contains("found no room in the heap"), "{text}");
+}
+
+#[test]
+fn a_check_that_compares_nothing_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
+    let paths = [("$A", flag.as_path())];
+    // One tick, in which nothing is decoded yet.
+    let line = "play $A --json --check --seconds 0.001 --fps 1";
+    let run = run_line(line, &paths);
+    let json = run.json();
+    match number(&json, "checked_frames") {
+        0 => {
+            let run = run.expect(1);
+            assert!(
+                run.error_line().contains("nothing was compared"),
+                "{}",
+                run.stderr
+            );
+        }
+        _ => drop(run.expect(0)),
     }
 }
 
