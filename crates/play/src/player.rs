@@ -113,8 +113,9 @@ impl Options {
             ("most_read_ahead", self.most_read_ahead),
             ("unload_after", self.unload_after),
         ] {
-            if seconds.is_nan() || seconds < 0.0 {
-                let what = format!("{name} is {seconds}: it must be seconds from 0 on");
+            // Less than nothing counts as nothing.
+            if seconds.is_nan() {
+                let what = format!("{name} is no number: it must be seconds");
                 return Err(Error::misuse(what));
             }
         }

@@ -141,7 +141,11 @@ fn as_many_as_fit_are_played_and_the_others_told() {
             assert!(!crowd.refused.contains(&crowd.instances[0].0));
             let missed = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap().0;
             let missed: u64 = crowd.refused.iter().map(missed).sum();
-            assert!(missed > 50 * crowd.refused.len() as u64, "{missed}");
+            // Of few frames all may be in memory at times, and those who were refused see them.
+            assert!(
+                mixed || missed > 50 * crowd.refused.len() as u64,
+                "{missed}"
+            );
         }
     }
 }
@@ -288,4 +292,103 @@ fn the_first_picture_has_its_time_and_then_is_missed() {
         missed > 0 && later < 2 * waited,
         "{missed} {waited} {later}"
     );
+}
+
+#[test]
+fn options_that_make_no_sense_are_errors() {
+    let refused = |options: Options| match Player::try_new(options) {
+        Err(error) => assert!(matches!(error, Error::Misuse { .. }), "{error}"),
+        Ok(_) => panic!("made"),
+    };
+    let options = Options::default;
+    for heap in [usize::MAX, usize::MAX / 2, 1 << 62, 2 << 40] {
+        refused(Options { heap, ..options() });
+    }
+    for threads in [1025, usize::MAX] {
+        refused(Options {
+            threads,
+            ..options()
+        });
+        let read_threads = threads;
+        refused(Options {
+            read_threads,
+            ..options()
+        });
+    }
+    let nan = f32::NAN;
+    refused(Options {
+        decode_ahead: nan,
+        ..options()
+    });
+    refused(Options {
+        least_read_ahead: nan,
+        ..options()
+    });
+    refused(Options {
+        most_read_ahead: nan,
+        ..options()
+    });
+    refused(Options {
+        unload_after: nan,
+        ..options()
+    });
+    // Odd, but possible.
+    let bytes = &files()[0];
+    for heap in [0, 1, 3 << 20] {
+        let mut player = Player::try_new(Options {
+            heap,
+            resident: u64::MAX,
+            read_size: u64::MAX,
+            threads: 0,
+            read_threads: 0,
+            decode_ahead: f32::INFINITY,
+            least_read_ahead: f32::NEG_INFINITY,
+            most_read_ahead: f32::INFINITY,
+            unload_after: -1.0,
+            ..options()
+        })
+        .unwrap();
+        let file = player.open_bytes(Arc::new(bytes.clone()));
+        let instance = player.instance(file).unwrap();
+        player.command(instance, Command::Play);
+        for _ in 0..20 {
+            player.tick(1.0 / FPS);
+        }
+        assert_eq!(player.frame(instance).is_some(), heap > 1);
+    }
+}
+
+/// A file that unpacks to much more than the heap is refused before it does.
+#[test]
+fn what_a_file_may_ask_for_follows_from_the_heap() {
+    let options = Options {
+        heap: 1 << 20,
+        ..Options::default()
+    };
+    let limits = options.file_limits();
+    assert_eq!(limits.max_memory, 20 << 20);
+    assert_eq!(limits.format.max_chunk, 20 << 20);
+    let bytes = sample(2, false).parts.write_with(&vec![0; 40 << 20]);
+    assert!(bytes.len() < 100_000);
+    let open = |file_memory: u64| {
+        let mut player = Player::new(Options {
+            heap: 1 << 20,
+            threads: 0,
+            read_threads: 0,
+            file_memory,
+            ..Options::default()
+        });
+        player.open_bytes(Arc::new(bytes.clone()));
+        player.tick(0.0);
+        match player.next_event() {
+            Some(Event::OpenFailed(_, error)) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    let Error::Limit { asked, allowed, .. } = open(0) else {
+        panic!("refused");
+    };
+    assert_eq!((asked, allowed), (40 << 20, 20 << 20));
+    // With more allowed it is read, and found to be nothing.
+    assert!(matches!(open(1 << 30), Error::Malformed { .. }));
 }
