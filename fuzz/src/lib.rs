@@ -1,6 +1,9 @@
 //! What the fuzz targets share: a file that is written anew for each input, a walk through a scene, and ways past checksums.
 
+pub mod drive;
+pub mod forge;
 pub mod hdf5;
+pub mod meter;
 pub mod reel;
 pub mod scene;
 

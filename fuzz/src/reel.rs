@@ -96,27 +96,38 @@ fn put(bytes: &mut [u8], structure: usize, field: Field, value: u64) {
 }
 
 /// A file's parts: chunks, each with its entry in their table, and what the table of frames says.
-struct Parts {
+pub(crate) struct Parts {
     header: Vec<u8>,
-    chunks: Vec<Part>,
+    pub chunks: Vec<Part>,
     /// How times are kept, and the times.
-    clock: Vec<u8>,
-    boxes: Vec<[u8; BOX_SIZE]>,
+    pub clock: Vec<u8>,
+    pub boxes: Vec<[u8; BOX_SIZE]>,
 }
 
-struct Part {
+/// A chunk, and its entry in the table.
+#[derive(Clone)]
+pub(crate) struct Part {
     entry: Vec<u8>,
-    block: Vec<u8>,
+    pub block: Vec<u8>,
 }
 
 impl Part {
-    fn kind(&self) -> u16 {
+    pub fn kind(&self) -> u16 {
         get(&self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind")) as u16
+    }
+
+    pub fn set_kind(&mut self, kind: u16) {
+        put(
+            &mut self.entry,
+            0,
+            field(CHUNK_ENTRY_FIELDS, "kind"),
+            kind.into(),
+        );
     }
 }
 
 impl Parts {
-    fn of(file: &[u8]) -> Option<Parts> {
+    pub fn of(file: &[u8]) -> Option<Parts> {
         let own = file.get(..HEADER_SIZE)?.to_vec();
         let mut start = HEADER_SIZE;
         let part = |entry: &[u8]| {
@@ -141,24 +152,36 @@ impl Parts {
     }
 
     /// Numbers of the chunks that are frames.
-    fn frames(&self) -> Vec<usize> {
+    pub fn frames(&self) -> Vec<usize> {
         let is_frame = |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEX | kind::BETWEEN);
         (0..self.chunks.len()).filter(is_frame).collect()
     }
 
     /// Takes frame `i` out, its chunk and what the tables say of it.
-    fn remove_frame(&mut self, i: usize) {
+    pub fn remove_frame(&mut self, i: usize) {
         self.chunks.remove(self.frames()[i]);
         if i < self.boxes.len() {
             self.boxes.remove(i);
-            if self.clock[0] == 0 {
+            if self.clock[0] == 0 && self.clock.len() >= 9 + 8 * i {
                 self.clock.drain(1 + 8 * i..9 + 8 * i);
             }
         }
     }
 
+    /// Says that there are `count` frames more, each some time after the one before.
+    pub fn add_frames(&mut self, count: usize) {
+        for _ in 0..count {
+            self.boxes.push([0, 0, 0, 255, 255, 255]);
+            if self.clock.first() == Some(&0) {
+                let last = self.clock.last_chunk::<8>().copied().unwrap_or_default();
+                let time = f64::from_le_bytes(last) + 1.0;
+                self.clock.extend(time.to_le_bytes());
+            }
+        }
+    }
+
     /// Chunks one after another, then the tables; all sizes and checksums right.
-    fn file(&self) -> Vec<u8> {
+    pub fn file(&self) -> Vec<u8> {
         let mut file = self.header.clone();
         let mut table = Vec::new();
         for part in &self.chunks {
@@ -211,8 +234,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
                             kind::INDEX => kind::BETWEEN,
                             _ => kind::INDEX,
                         };
-                        let at = field(CHUNK_ENTRY_FIELDS, "kind");
-                        put(&mut parts.chunks[frame].entry, 0, at, kind.into());
+                        parts.chunks[frame].set_kind(kind);
                     }
                 }
             }

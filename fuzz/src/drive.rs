@@ -1,0 +1,717 @@
+//! A whole `.reel` file through everything that reads one: the decoder in random order, views, clips, databases, extraction, a player. Errors are fine. A panic is
+//! not, nor more memory than the limits allow, nor a frame that is another one when it is decoded after others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use meshreel::clip::{
+    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, Query, Repeats, Rounding, Soa,
+};
+use meshreel::packed::{PackedRig, PackedSequence};
+use meshreel::record::Semantic;
+use meshreel::{
+    Attribute, Command, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
+    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Still, Token, Transform, What,
+};
+use meshreel_check::scene::{As, to_scene_at};
+use meshreel_check::verify;
+use meshreel_format::checksum;
+use meshreel_scene::{Scene, write};
+
+use crate::forge::Random;
+use crate::meter::measure;
+
+/// Bytes of memory that a file may ask for.
+const MEMORY: u64 = 64 << 20;
+/// What is not counted: what is kept of tables and names, the decompressor, lists that have grown by doubling.
+const SLACK: u64 = 2 << 20;
+/// The same for each byte of the file.
+const SLACK_PER_BYTE: u64 = 16;
+/// A player's heap.
+const HEAP: usize = 8 << 20;
+/// Numbers of vertices that are decoded, all frames together, before a file has had its turn.
+const WORK: usize = 1 << 20;
+
+/// What a file may ask for: little, so that a wild size is refused and not merely survived.
+pub fn limits() -> Limits {
+    let mut limits = Limits {
+        max_memory: MEMORY,
+        max_vertices: 1 << 20,
+        max_objects: 1 << 16,
+        ..Limits::default()
+    };
+    limits.format.max_frames = 1 << 16;
+    limits.format.max_chunks = 1 << 16;
+    limits
+}
+
+/// Runs `run`, which must not allocate more than `allowed` bytes and what goes unaccounted in a file of that size.
+fn within<T>(what: &str, allowed: u64, file: usize, run: impl FnOnce() -> T) -> T {
+    let (result, peak) = measure(run);
+    let most = allowed + SLACK + SLACK_PER_BYTE * file as u64;
+    assert!(
+        peak <= most,
+        "{what}: {peak} bytes of memory, of which {allowed} were to be expected ({file} in the file)"
+    );
+    result
+}
+
+/// All of it. What is done in which order follows from the bytes.
+pub fn drive(bytes: Vec<u8>) {
+    let size = bytes.len();
+    let mut random = Random(checksum(&bytes));
+    let bytes = Arc::new(bytes);
+    let limits = limits();
+    let opened = within("opening and decoding", MEMORY, size, || {
+        let reel = Reel::from_source(bytes.clone(), &limits).ok()?;
+        let decoder = FrameDecoder::new(&reel);
+        Some((reel, decoder))
+    });
+    // The database and the player open it themselves.
+    if random.one_in(4) {
+        within("a database", 4 * MEMORY, size, || {
+            database(&bytes, &limits, &mut random);
+        });
+    }
+    let Some((reel, decoder)) = opened else {
+        if random.one_in(4) {
+            play(&bytes, &limits, None, &mut random);
+        }
+        return;
+    };
+    let memory = reel.memory();
+    let mut frames = HashMap::new();
+    if let Ok(mut decoder) = decoder {
+        frames = within("decoding", memory, size, || {
+            decode(&mut decoder, &mut random)
+        });
+        within("views", 4 * MEMORY, size, || {
+            views(&reel, &mut decoder, &mut random);
+        });
+        without_attributes(&bytes, &mut decoder, &frames, &mut random);
+    }
+    within("clips", 4 * MEMORY, size, || clips(&reel, &mut random));
+    if random.one_in(3) {
+        within("a player", 3 * MEMORY + HEAP as u64, size, || {
+            play(&bytes, &limits, Some(&frames), &mut random);
+        });
+    }
+    if random.one_in(3) {
+        within("tables", 2 * MEMORY, size, || tables(&reel));
+        extract(&reel, &mut random);
+    }
+}
+
+// Frames.
+
+/// Walks through the frames at random, looks at each, and returns a digest of each that decodes.
+fn decode(decoder: &mut FrameDecoder, random: &mut Random) -> HashMap<usize, Option<u64>> {
+    let mut before: HashMap<usize, Option<u64>> = HashMap::new();
+    for frame in walk(decoder.reel(), 48, random) {
+        let shown = decoder.decode(frame).is_ok().then(|| digest(decoder));
+        assert_eq!(decoder.frame(), shown.map(|_| frame));
+        assert_eq!(
+            *before.entry(frame).or_insert(shown),
+            shown,
+            "frame {frame}"
+        );
+    }
+    before
+}
+
+/// Frames in an order that steps, jumps, and comes back.
+fn walk(reel: &Reel, steps: usize, random: &mut Random) -> Vec<usize> {
+    let count = reel.frame_count();
+    let of = |m: &meshreel::record::MeshRecord| 1 + m.vertices as usize + m.indices as usize / 4;
+    let each: usize = reel.description().meshes.iter().map(of).sum();
+    let steps = steps.min(WORK / each.max(1)).max(3);
+    let mut at = random.below(count);
+    let mut out = Vec::new();
+    for _ in 0..if count > 0 { steps } else { 0 } {
+        out.push(at);
+        at = match random.below(8) {
+            0..2 => random.below(count),
+            2 => at.saturating_sub(1 + random.below(4)),
+            3 => out[random.below(out.len())],
+            _ => (at + 1).min(count - 1),
+        };
+    }
+    out
+}
+
+/// Digest of what a decoder shows.
+fn digest(decoder: &FrameDecoder) -> u64 {
+    let mut out = Vec::new();
+    let description = decoder.reel().description();
+    for node in 0..description.nodes.len() {
+        state(decoder.visible(node), decoder.transform(node), &mut out);
+        let _ = decoder.world(node);
+    }
+    for mesh in 0..description.meshes.len() {
+        look(decoder.mesh(mesh), &mut out);
+    }
+    checksum(&out)
+}
+
+/// The same of a frame that a player lends.
+fn digest_of_still(reel: &Reel, still: Still<'_>) -> u64 {
+    let mut out = Vec::new();
+    for node in 0..reel.description().nodes.len() {
+        state(still.visible(node), still.transform(node), &mut out);
+    }
+    for mesh in 0..reel.description().meshes.len() {
+        look(still.mesh(mesh), &mut out);
+    }
+    checksum(&out)
+}
+
+fn state(visible: bool, at: Transform, out: &mut Vec<u8>) {
+    out.push(visible.into());
+    let numbers = at.rotation.iter().chain(&at.translation).chain(&at.scale);
+    floats(numbers, out);
+}
+
+fn floats<'a>(numbers: impl IntoIterator<Item = &'a f32>, out: &mut Vec<u8>) {
+    let bits = numbers.into_iter().flat_map(|v| v.to_bits().to_le_bytes());
+    out.extend(bits);
+}
+
+/// Asks for all that a mesh has, and appends it.
+fn look(mesh: MeshView<'_>, out: &mut Vec<u8>) {
+    let vertices = mesh.vertex_count();
+    let check = |indices: &[u32], ranges: &[meshreel::Range]| {
+        assert!(indices.iter().all(|&i| (i as usize) < vertices));
+        for range in ranges {
+            assert!(range.first as usize + range.count as usize <= indices.len());
+        }
+    };
+    check(mesh.indices(), mesh.materials());
+    out.extend(mesh.indices().iter().flat_map(|i| i.to_le_bytes()));
+    for level in 0..mesh.lods().min(8) {
+        let lod = mesh.lod(level);
+        check(lod.indices, lod.materials);
+        assert!(lod.becomes.iter().all(|&v| (v as usize) < vertices));
+        assert!(level == 0 || lod.becomes.len() == vertices);
+    }
+    check(mesh.drawn_indices(), &[]);
+    for range in mesh.drawn([0, 1], None) {
+        assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+    }
+    let mut values = vec![0.0; 4 * vertices];
+    let (three, two) = (3 * vertices, 2 * vertices);
+    mesh.positions_into(&mut values[..three])
+        .expect("positions");
+    floats(&values[..three], out);
+    let mut keep = |size: usize, write: &dyn Fn(&mut [f32]) -> bool| {
+        if write(&mut values[..size]) {
+            floats(&values[..size], out);
+        }
+    };
+    keep(three, &|to| mesh.normals_into(to).is_ok());
+    keep(4 * vertices, &|to| mesh.tangents_into(to).is_ok());
+    for set in 0..2 {
+        keep(two, &|to| mesh.uvs_into(set, to).is_ok());
+        keep(4 * vertices, &|to| mesh.colours_into(set, to).is_ok());
+    }
+    for (i, stream) in mesh.record().streams.iter().enumerate() {
+        if !stream.coding.has_cells() {
+            let _ = mesh.levels(i);
+        }
+    }
+    if let Some(bones) = mesh.bones() {
+        assert_eq!(bones.matrices().len(), bones.count());
+        let _ = bones.residuals();
+        let _ = bones.with_residual();
+        for vertex in (0..vertices).step_by(1 + vertices / 16) {
+            let _ = bones.rest(vertex);
+            for (bone, _) in bones.influences(vertex) {
+                assert!(bone < bones.count());
+            }
+        }
+    }
+    let _ = mesh.rest_state();
+}
+
+/// Without animated attributes what could be decoded can be, and shows the same positions.
+fn without_attributes(
+    bytes: &Arc<Vec<u8>>,
+    decoder: &mut FrameDecoder,
+    frames: &HashMap<usize, Option<u64>>,
+    random: &mut Random,
+) {
+    let mut limits = limits();
+    limits.attributes = false;
+    if random.one_in(2) {
+        return;
+    }
+    let plain = Reel::from_source(bytes.clone(), &limits).and_then(|reel| FrameDecoder::new(&reel));
+    let mut plain = plain.expect("less of what was opened");
+    let points = |decoder: &FrameDecoder, mesh: usize| {
+        let view = decoder.mesh(mesh);
+        let mut out = vec![0.0; 3 * view.vertex_count()];
+        view.positions_into(&mut out).expect("positions");
+        out.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+    };
+    for frame in walk(decoder.reel(), 6, random) {
+        if frames.get(&frame).is_some_and(|shown| shown.is_some()) {
+            plain.decode(frame).expect("less of what was decoded");
+            decoder.decode(frame).expect("what was decoded before");
+            for mesh in 0..plain.reel().description().meshes.len() {
+                assert_eq!(points(&plain, mesh), points(decoder, mesh), "frame {frame}");
+            }
+        }
+    }
+}
+
+// Views.
+
+const FORMATS: &[Format] = &[
+    Format::F32x2,
+    Format::F32x3,
+    Format::F32x4,
+    Format::F16x2,
+    Format::F16x4,
+    Format::U8x4,
+    Format::U16x2,
+    Format::U16x4,
+    Format::I8x2,
+    Format::I8x4,
+    Format::I16x2,
+    Format::I16x4,
+];
+
+/// What two decoders of a file show between their frames.
+fn views(reel: &Reel, first: &mut FrameDecoder, random: &mut Random) {
+    let Ok(mut second) = FrameDecoder::new(reel) else {
+        return;
+    };
+    let frames = walk(reel, 8, random);
+    for pair in frames.windows(2) {
+        if first.decode(pair[0]).is_err() || second.decode(pair[1]).is_err() {
+            continue;
+        }
+        let blend = [0.0, 0.25, 0.999][random.below(3)];
+        let pace = Pace {
+            span: [0.0, 0.04, 1e-300][random.below(3)],
+            speed: [1.0, -1.0, 0.0, 1e30][random.below(4)],
+        };
+        let view = FrameView::between(first, &second, blend, pace).expect("two frames");
+        show(view, random);
+    }
+    for mesh in 0..reel.description().meshes.len().min(4) {
+        if let Ok(rig) = PackedRig::new(&first.mesh(mesh)) {
+            let mut out = vec![[0.0; 3]; rig.vertices.len()];
+            if let Some(frame) = first.mesh(mesh).packed() {
+                rig.pose(&frame, &mut out);
+            }
+            if let Ok(sequence) = PackedSequence::read(first, mesh) {
+                for frame in 0..sequence.offsets.len().min(4) {
+                    let frame = sequence.frame(frame).expect("a frame of the sequence");
+                    rig.pose(&frame, &mut out);
+                }
+            }
+        }
+    }
+}
+
+/// Asks for everything that a moment has.
+fn show(view: FrameView<'_>, random: &mut Random) {
+    let _ = view.bounds();
+    let nodes = view.reel().description().nodes.len();
+    let mut worlds = vec![[[0.0; 4]; 3]; nodes];
+    view.worlds_into(&mut worlds).expect("room for all");
+    for node in (0..nodes).take(64) {
+        let _ = (view.visible(node), view.local(node), view.world(node));
+        let _ = (view.world_velocity(node), view.node_bounds(node));
+        let Some(mesh) = view.mesh(node) else {
+            continue;
+        };
+        let vertices = mesh.vertex_count();
+        let mut values = vec![0.0; 4 * vertices];
+        let _ = mesh.positions_into(&mut values[..3 * vertices]);
+        let _ = mesh.normals_into(&mut values[..3 * vertices]);
+        let _ = mesh.tangents_into(&mut values);
+        let _ = mesh.uvs_into(0, &mut values[..2 * vertices]);
+        let _ = mesh.colours_into(0, &mut values);
+        let _ = mesh.velocities_into(&mut values[..3 * vertices]);
+        let (points, indices) = view.collision_size(node);
+        let mut triangles = vec![0; indices];
+        let _ = view.collision_into(node, &mut values[..3 * points], &mut triangles);
+        let (from, to) = (random.below(vertices + 1), random.below(vertices + 1));
+        let range = from.min(to)..from.max(to);
+        for what in [
+            What::Position,
+            What::Normal,
+            What::Tangent,
+            What::TangentFrame,
+            What::Uv(0),
+            What::Colour(0),
+            What::Velocity,
+        ] {
+            let format = FORMATS[random.below(FORMATS.len())];
+            let stride = format.size() + 4 * random.below(3);
+            let mut out = vec![0; range.len() * stride];
+            let attribute = Attribute {
+                what,
+                format,
+                offset: 0,
+            };
+            let _ = mesh.write(&[attribute], stride, range.clone(), &mut out);
+        }
+        for (material, range) in mesh.materials().iter().enumerate().take(4) {
+            let mut small = vec![0; range.count as usize];
+            let _ = mesh.material_indices_u16_into(material, &mut small);
+            for range in mesh.drawn(Some(material)) {
+                assert!(range.first as usize + range.count as usize <= mesh.drawn_indices().len());
+            }
+        }
+        let _ = (mesh.uv_range(0), mesh.blends(), mesh.bounds());
+        let _ = mesh.is_animated(Semantic::Uv, 0);
+        for stream in 0..mesh.record().streams.len() {
+            if !mesh.record().streams[stream].coding.has_cells() {
+                let _ = mesh.levels(stream);
+            }
+        }
+    }
+}
+
+/// What is kept for tools.
+fn tables(reel: &Reel) {
+    for mesh in 0..reel.description().meshes.len().min(64) {
+        let _ = reel.indices(mesh);
+        let _ = reel.source_map(mesh);
+        let _ = (reel.hidden(mesh), reel.grid(mesh));
+        for level in 0..reel.lods(mesh).unwrap_or(0).min(8) {
+            let _ = reel.lod(mesh, level);
+        }
+    }
+    let _ = reel.all_attributes();
+}
+
+// Clips.
+
+const ROUNDINGS: [Rounding; 4] = [
+    Rounding::None,
+    Rounding::Floor,
+    Rounding::Ceil,
+    Rounding::Nearest,
+];
+
+fn seconds(duration: f64, random: &mut Random) -> f64 {
+    let part = random.below(1001) as f64 / 1000.0;
+    match random.below(12) {
+        0 => -1.0,
+        1 => 1e300,
+        2 => f64::NAN,
+        3 => duration,
+        _ => part * duration,
+    }
+}
+
+fn bits(pose: &[Transform]) -> u64 {
+    let mut out = Vec::new();
+    for at in pose {
+        state(true, *at, &mut out);
+    }
+    checksum(&out)
+}
+
+fn clips(reel: &Reel, random: &mut Random) {
+    let Ok(clips) = reel.clips() else {
+        return;
+    };
+    for clip in clips.iter().take(4) {
+        sample(clip, random);
+        let tiers: Vec<usize> = (0..3).map(|_| random.below(4)).collect();
+        sample(&clip.with_tiers(&tiers), random);
+        for layer in clip.layers() {
+            let _ = layer;
+        }
+        if let Some(Ok(merged)) = clip.merged() {
+            assert!(!merged.is_empty());
+        }
+    }
+}
+
+fn sample(clip: &Clip, random: &mut Random) {
+    let joints = clip.joints();
+    if joints > 4096 {
+        return;
+    }
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; joints];
+    let mut other = vec![Soa::<4>::IDENTITY; Soa::<4>::items(joints)];
+    for _ in 0..12 {
+        let at = seconds(clip.duration(), random);
+        let rounding = ROUNDINGS[random.below(4)];
+        let mut query = Query::at(at).rounded(rounding);
+        if random.one_in(2) {
+            query = query.wrapped();
+        }
+        let kept = clip.pose(&mut cursor, &query, &mut pose[..]).is_ok();
+        let found = kept.then(|| bits(&pose));
+        // A cursor that has been elsewhere gives what a new one gives.
+        let mut fresh = ClipCursor::new(clip);
+        let there = clip.pose(&mut fresh, &query, &mut pose[..]).is_ok();
+        assert_eq!(found, there.then(|| bits(&pose)), "{} at {at}", clip.name());
+        let mask = Mask::of(joints, [random.below(joints)]);
+        let _ = clip.pose(&mut cursor, &query.only(&mask), &mut other[..]);
+        if joints > 0 {
+            let joint = random.below(joints);
+            let _ = clip.joint(&mut cursor, joint, &query);
+            let (from, to) = (at, seconds(clip.duration(), random));
+            let repeats = [Repeats::Clamp, Repeats::Wrap][random.below(2)];
+            let _ = clip.root_motion(&mut cursor, joint, (from, to), repeats, Extract::All);
+        }
+        for track in 0..clip.scalar_tracks().len().min(4) {
+            let _ = clip.scalar(track, &query);
+        }
+        let to = seconds(clip.duration(), random);
+        let _ = clip.events(at, to, Repeats::Clamp).take(100).count();
+        let _ = clip.events(at, to, Repeats::Wrap).take(100).count();
+    }
+    let sample = random.below(clip.samples());
+    let _ = clip.sample_at(&mut cursor, sample, &mut pose);
+}
+
+fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
+    let options = DatabaseOptions {
+        memory: [1 << 20, 5000, 0][random.below(3)],
+        threads: 0,
+    };
+    let Ok(mut database) = Database::from_bytes("forged", bytes.clone(), limits, options) else {
+        return;
+    };
+    let parts = database.parts();
+    let count = database.clips().min(4);
+    let clips: Vec<_> = (0..count).filter_map(|c| database.clip(c).ok()).collect();
+    let mut cursors: Vec<_> = clips.iter().map(|clip| clip.cursor()).collect();
+    for _ in 0..24 {
+        if !parts.is_empty() {
+            let part = parts[random.below(parts.len())];
+            let clip = random.one_in(2).then(|| random.below(count));
+            match random.below(4) {
+                0..2 => drop(database.stream_in(part, clip)),
+                2 => drop(database.stream_out(part, clip)),
+                _ => drop(database.cancel(part, clip)),
+            }
+            let _ = database.state(part, clip);
+        }
+        let _ = database.tick();
+        for (clip, cursor) in clips.iter().zip(&mut cursors) {
+            if clip.joints() > 4096 {
+                continue;
+            }
+            let mut pose = vec![Transform::IDENTITY; clip.joints()];
+            let at = seconds(clip.duration(), random);
+            let kept = clip.sample(cursor, at, Repeats::Wrap, Rounding::None, &mut pose);
+            let found = kept.is_ok().then(|| bits(&pose));
+            let mut fresh = clip.cursor();
+            let there = clip.sample(&mut fresh, at, Repeats::Wrap, Rounding::None, &mut pose);
+            assert_eq!(found, there.is_ok().then(|| bits(&pose)), "at {at}");
+        }
+    }
+}
+
+// A player.
+
+/// Reads that wait until they are asked for, and go wrong then.
+struct Disk {
+    bytes: Arc<Vec<u8>>,
+    pending: Mutex<Vec<Read>>,
+}
+
+impl Disk {
+    /// Completes reads in any order: whole, short, late, or not at all.
+    fn step(&self, faults: bool, random: &mut Random) {
+        let mut pending = std::mem::take(&mut *self.pending.lock().expect("no panic"));
+        while !pending.is_empty() {
+            let read = pending.swap_remove(random.below(pending.len()));
+            match if faults { random.below(8) } else { 7 } {
+                0 => self.pending.lock().expect("no panic").push(read),
+                1 => drop(read),
+                2 => read.complete(Err(std::io::ErrorKind::TimedOut.into())),
+                3 => {
+                    let most = random.below(4096);
+                    self.fill(read, most);
+                }
+                _ => self.fill(read, usize::MAX),
+            }
+        }
+    }
+
+    fn fill(&self, mut read: Read, most: usize) {
+        let start = (read.offset() as usize).min(self.bytes.len());
+        let buffer = read.buffer();
+        let count = buffer.len().min(self.bytes.len() - start).min(most);
+        buffer[..count].copy_from_slice(&self.bytes[start..start + count]);
+        read.complete(Ok(count));
+    }
+}
+
+impl Source for Disk {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn start(&self, read: Read) {
+        match read.is_opening() {
+            true => self.fill(read, usize::MAX),
+            false => self.pending.lock().expect("no panic").push(read),
+        }
+    }
+    fn cancel(&self, token: Token) {
+        let mut pending = self.pending.lock().expect("no panic");
+        // Some disks care, others do not.
+        let at = pending.iter().position(|read| read.token() == token);
+        let read = at
+            .filter(|at| at % 2 == 0)
+            .map(|at| pending.swap_remove(at));
+        drop(pending);
+        drop(read);
+    }
+}
+
+/// Jobs that wait until they are asked for.
+#[derive(Default)]
+struct Later(Mutex<Vec<Job>>);
+
+impl Later {
+    fn step(&self, random: &mut Random) {
+        for _ in 0..64 {
+            let mut jobs = self.0.lock().expect("no panic");
+            if jobs.is_empty() {
+                return;
+            }
+            let at = random.below(jobs.len());
+            let job = jobs.swap_remove(at);
+            drop(jobs);
+            if !random.one_in(16) {
+                job.run();
+            }
+        }
+    }
+}
+
+impl Pool for Later {
+    fn start(&self, job: Job) {
+        self.0.lock().expect("no panic").push(job);
+    }
+    fn threads(&self) -> usize {
+        2
+    }
+}
+
+/// Plays a file. What is handed out is what a plain decode gave.
+fn play(
+    bytes: &Arc<Vec<u8>>,
+    limits: &Limits,
+    expected: Option<&HashMap<usize, Option<u64>>>,
+    random: &mut Random,
+) {
+    let pool = Arc::new(Later::default());
+    let mut player = Player::new(Options {
+        heap: [HEAP, HEAP / 4, HEAP / 64][random.below(3)],
+        resident: [0, 1 << 20][random.below(2)],
+        read_size: [1, 20_000, 1 << 20][random.below(3)],
+        threads: 0,
+        read_threads: 0,
+        unload_after: 0.3,
+        pool: Some(pool.clone()),
+        limits: limits.clone(),
+        ..Options::default()
+    });
+    let disk = Arc::new(Disk {
+        bytes: bytes.clone(),
+        pending: Mutex::default(),
+    });
+    let file = player.open_source("forged", disk.clone());
+    let ids: Vec<_> = (0..1 + random.below(3))
+        .filter_map(|_| player.instance(file))
+        .collect();
+    for &id in &ids {
+        player.command(id, Command::Repeat(Repeat::Loop));
+        player.command(id, Command::Play);
+    }
+    let ticks = 40;
+    let mut statistics = Statistics::default();
+    let mut lent: Vec<Shown> = Vec::new();
+    for tick in 0..ticks {
+        player.tick([0.016, 0.1, 0.0][random.below(3)]);
+        disk.step(tick < ticks - 10, random);
+        pool.step(random);
+        let Some(&id) = ids.get(random.below(ids.len())) else {
+            break;
+        };
+        match random.below(12) {
+            0 => player.command(id, Command::GoToFrame(random.below(64))),
+            1 => player.command(id, Command::Rate([-1.0, 4.0, 0.5][random.below(3)])),
+            2 => player.command(id, Command::HalfRate(random.one_in(2))),
+            3 => player.show(id, random.one_in(2)),
+            4 => player.command(id, Command::Repeat(Repeat::PingPong)),
+            _ => {}
+        }
+        while player.next_event().is_some() {}
+        if let Some(shown) = player.frame(id) {
+            let pair = shown.pair();
+            for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
+                let plain = expected.and_then(|all| all.get(&(frame as usize)));
+                if let Some(plain) = plain {
+                    let found = digest_of_still(shown.reel(), still);
+                    assert_eq!(Some(found), *plain, "frame {frame}, played");
+                }
+            }
+            show(shown.view(), random);
+            if random.one_in(4) {
+                lent.push(shown);
+            }
+        }
+        if random.one_in(8) {
+            lent.clear();
+        }
+        player.statistics(&mut statistics);
+    }
+    if random.one_in(2) {
+        player.close(file);
+        player.tick(0.1);
+    }
+}
+
+// Back to a scene.
+
+fn extract(reel: &Reel, random: &mut Random) {
+    let bones = [As::Points, As::Auto, As::Skins, As::Parts][random.below(4)];
+    let Ok((scene, _)) = to_scene_at(reel, bones, random.below(3)) else {
+        return;
+    };
+    let vertices: u64 = (reel.description().meshes.iter())
+        .map(|m| u64::from(m.vertices.max(m.indices)))
+        .sum();
+    if vertices * reel.frame_count() as u64 > WORK as u64 || scene.nodes.len() > 1000 {
+        return;
+    }
+    crate::walk(&scene);
+    match random.below(6) {
+        0 => drop(verify(&scene, reel, &|_, _| ())),
+        1 => written(reel, &scene, random),
+        _ => {}
+    }
+}
+
+fn written(reel: &Reel, scene: &Scene, random: &mut Random) {
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    let name = ["out.abc", "out.glb", "out.bvh", "out"][random.below(4)];
+    let folder = crate::file("unused", &[]);
+    let path = folder.with_file_name(name);
+    let mut quiet = |_: usize, _: usize| {};
+    match name {
+        "out.abc" => drop(write::alembic::write(&path, scene, &mut quiet)),
+        "out.glb" => drop(write::glb::write(&path, scene, &times, &mut quiet)),
+        "out.bvh" => {
+            for clip in scene.clips.iter().take(1) {
+                let _ = write::bvh::write(&path, &scene.skeletons[clip.skeleton], clip);
+            }
+        }
+        _ if times.len() <= 16 => drop(write::obj::write(&path, scene, &times, &mut quiet)),
+        _ => {}
+    }
+}
