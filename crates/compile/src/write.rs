@@ -22,7 +22,7 @@ use meshreel_codec::{
     transform::{self, Transform},
 };
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, Writer, frame_table_size};
-use meshreel_scene::{Placed, Scene, Unit};
+use meshreel_scene::{Placed, Remark, Scene, Unit};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -434,10 +434,12 @@ pub fn write(
     output.chunk(DESCRIPTION, bytes.len() as u32, &packed)?;
 
     let raw_bytes = summary.raw_bytes;
+    let mut remarks = Vec::new();
     let file_bytes = match output {
         Output::File(writer) => {
             progress.update(Phase::Inspect, 0, 1);
-            pool.install(|| publish(writer.complete(summary)?, target, inspect))?
+            let written = writer.complete(summary)?;
+            pool.install(|| publish(written, target, inspect, &mut remarks))?
         }
         Output::Count { bytes, .. } => bytes,
     };
@@ -446,6 +448,7 @@ pub fn write(
         source_map_bytes: maps.total,
         frames: job.times.len(),
         raw_bytes,
+        remarks,
         ..Report::default()
     };
     if let Some(nodes) = &nodes {
@@ -552,12 +555,24 @@ pub fn write(
 }
 
 /// Puts a file in its place if it opens and decodes. Returns its size in bytes.
-pub fn publish(file: Complete, target: &Path, inspect: Inspect<'_>) -> Result<u64, Error> {
+pub fn publish(
+    file: Complete,
+    target: &Path,
+    inspect: Inspect<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<u64, Error> {
     inspect(file.path()).map_err(|source| Error::Refused {
         source,
         target: target.into(),
     })?;
-    Ok(file.publish()?)
+    let published = file.publish()?;
+    if let Some(error) = published.unsynced {
+        remarks.push(Remark::new(
+            target.display().to_string(),
+            format!("the file is complete and in its place, but its folder could not be synced ({error}): the older one may be back after a power cut in the next seconds"),
+        ));
+    }
+    Ok(published.size)
 }
 
 #[derive(Clone, Default)]

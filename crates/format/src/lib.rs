@@ -38,4 +38,4 @@ pub use header::{
 };
 pub use read::{Limits, Reader};
 pub use source::{FileSource, ReadAt};
-pub use write::{Complete, Writer};
+pub use write::{Complete, Published, Writer};

@@ -28,19 +28,16 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Opens `path` for reading. A folder is an error.
+    /// Opens `path` for reading. What is no ordinary file is an error.
     pub fn open(path: &Path) -> io::Result<FileSource> {
-        let file = File::open(path)?;
-        let meta = file.metadata()?;
-        if meta.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
+        let file = meshreel_files::open(path)?;
+        let len = file.metadata()?.len();
         Ok(FileSource {
             #[cfg(any(unix, windows))]
             file,
             #[cfg(not(any(unix, windows)))]
             file: std::sync::Mutex::new(file),
-            len: meta.len(),
+            len,
         })
     }
 }

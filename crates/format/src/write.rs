@@ -4,12 +4,13 @@
 //! sync, magic number, sync, rename over the target, sync of the folder. Before the rename the caller may open what is written
 //! ([`Writer::complete`]). Killed at any moment, the target is what it was before or
 //! complete; power loss included, as far as the disk keeps its promises. What a killed process leaves is named
-//! `.<name>.<process>-<number>.tmp`, is never opened again and can be deleted.
+//! `.<name>.<process>-<number>.tmp`, is never opened again, and is removed by the next one that writes the same target.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use meshreel_files::Temporary;
 
 use crate::chunk::ChunkEntry;
 use crate::error::Error;
@@ -37,47 +38,58 @@ pub struct Writer {
 pub struct Complete(Writer);
 
 impl Complete {
-    /// Where it lies until it is published. Empty once it has been.
+    /// Where it lies until it is published.
     pub fn path(&self) -> &Path {
-        self.0.temporary.0.as_deref().unwrap_or(Path::new(""))
+        self.0.temporary.path()
     }
 
-    /// Puts the file in its place. Returns its size in bytes.
-    pub fn publish(mut self) -> Result<u64, Error> {
-        self.0.rename()?;
-        Ok(self.0.written)
+    /// Puts the file in its place.
+    pub fn publish(self) -> Result<Published, Error> {
+        let Writer {
+            temporary,
+            target,
+            written,
+            ..
+        } = self.0;
+        // The target may have changed since `create`.
+        check_target(&target)?;
+        let published = temporary.publish().map_err(|e| {
+            let what = "the finished file could not be put in its place";
+            Error::io(&target, what, e)
+        })?;
+        Ok(Published {
+            size: written,
+            unsynced: published.unsynced,
+        })
     }
 }
 
-/// Removes the temporary file unless it has been renamed.
+/// A file in its place.
 #[derive(Debug)]
-struct Temporary(Option<PathBuf>);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            // Nothing better can be done about a file that cannot be removed; it is never opened anyway.
-            let _ = fs::remove_file(path);
-        }
-    }
+#[non_exhaustive]
+pub struct Published {
+    /// Its size in bytes.
+    pub size: u64,
+    /// Why its name may be lost with the power all the same: the folder could not be synced. Else the file is complete.
+    pub unsynced: Option<std::io::Error>,
 }
 
 impl Writer {
     /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then what is there stays there.
     pub fn create(path: &Path) -> Result<Writer, Error> {
         check_target(path)?;
-        // A link stays a link: the file that it names is replaced.
-        let target = match fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_symlink() => {
-                fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
-            }
-            _ => path.to_path_buf(),
-        };
-        let (file, temporary) = create_beside(&target)?;
+        let made = Temporary::create(path).and_then(|temporary| {
+            let file = temporary.file().try_clone()?;
+            Ok((file, temporary))
+        });
+        let (file, temporary) = made.map_err(|e| {
+            let what = "cannot be written: no file can be made in its folder";
+            Error::io(path, what, e)
+        })?;
         let mut writer = Writer {
             file: BufWriter::with_capacity(BUFFER, file),
-            temporary: Temporary(Some(temporary)),
-            target,
+            target: temporary.target().to_path_buf(),
+            temporary,
             written: 0,
             frames: Vec::new(),
             chunks: Vec::new(),
@@ -126,7 +138,7 @@ impl Writer {
 
     /// Writes the tables and the header, and puts the file in its place. Returns its size in bytes.
     pub fn finish(self, summary: Summary) -> Result<u64, Error> {
-        self.complete(summary)?.publish()
+        Ok(self.complete(summary)?.publish()?.size)
     }
 
     /// Writes the tables and the header: a file that can be opened, but not yet under its name.
@@ -189,26 +201,6 @@ impl Writer {
         self.file.write_all(bytes)?;
         self.file.flush()?;
         self.file.get_ref().sync_all()
-    }
-
-    fn rename(&mut self) -> Result<(), Error> {
-        let Some(temporary) = &self.temporary.0 else {
-            return Ok(());
-        };
-        // The target may have changed since `create`.
-        check_target(&self.target)?;
-        if let Ok(old) = fs::metadata(&self.target) {
-            let _ = fs::set_permissions(temporary, old.permissions());
-        }
-        fs::rename(temporary, &self.target).map_err(|e| {
-            Error::io(
-                &self.target,
-                "the finished file could not be put in its place",
-                e,
-            )
-        })?;
-        self.temporary.0 = None;
-        sync_folder(&self.target)
     }
 
     fn failed(&self, e: std::io::Error) -> Error {
@@ -284,49 +276,4 @@ fn folder_of(path: &Path) -> &Path {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
-}
-
-/// Creates a new file in the target's folder, under a name that no file has.
-fn create_beside(target: &Path) -> Result<(File, PathBuf), Error> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    // The name only tells people where it came from; cut, so that it fits where the target's own name just fits.
-    let mut name = target
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    while name.len() > 120 {
-        name.pop();
-    }
-    loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = folder_of(target).join(format!(".{name}.{}-{number}.tmp", std::process::id()));
-        match File::options().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            // Left by a process that had the same number: not ours to open.
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            Err(e) => {
-                return Err(Error::io(
-                    target,
-                    "cannot be written: no file can be made in its folder",
-                    e,
-                ));
-            }
-        }
-    }
-}
-
-/// Makes the rename last. Only Unix can sync a folder.
-fn sync_folder(target: &Path) -> Result<(), Error> {
-    if cfg!(unix) {
-        let sync = File::open(folder_of(target)).and_then(|folder| folder.sync_all());
-        match sync {
-            // Some network file systems cannot do this; the file is complete all the same.
-            Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
-                return Err(Error::io(target, "its folder could not be synced", e));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

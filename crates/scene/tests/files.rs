@@ -1,6 +1,6 @@
 //! OBJ, PLY, point caches and sequences as files on disk.
 
-use meshreel_scene::read::{ReadOptions, obj, ply, sequence};
+use meshreel_scene::read::{self, ReadOptions, obj, ply, sequence};
 use meshreel_scene::{Error, Remark, Scene, Topology};
 use std::path::{Path, PathBuf};
 
@@ -397,4 +397,71 @@ fn a_ply_sequence_and_a_single_file() {
         ),
         ("/p-08", "ply", 1)
     );
+}
+
+/// Frames in which the only mesh is hidden.
+fn hidden(scene: &Scene) -> Vec<usize> {
+    let (visible, mut flag) = (&scene.nodes[0].visibility, Vec::new());
+    let visible = visible.as_ref().expect("it is not always there");
+    let is_hidden = |i: &usize| {
+        visible.read(*i, &mut flag).unwrap();
+        flag[0] == 0
+    };
+    (0..visible.len()).filter(is_hidden).collect()
+}
+
+#[test]
+fn an_empty_file_of_a_sequence_is_a_frame_of_nothing() {
+    let ply = |n: usize| {
+        let rows: String = (0..n).map(|i| format!("{i} {} 0\n", i * i)).collect();
+        let faces = if n > 0 { "3 0 1 2\n" } else { "" };
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex {n}\nproperty float x\nproperty float y\nproperty float z\nelement face {}\nproperty list uchar int vertex_indices\nend_header\n{rows}{faces}",
+            faces.lines().count()
+        )
+    };
+    let (whole, none) = (ply(3), ply(0));
+    for (extension, full, empty) in [
+        ("obj", TRIANGLE, ""),
+        ("obj", TRIANGLE, "# nothing\no a\nusemtl m\n"),
+        ("ply", &whole, ""),
+        ("ply", &whole, &none),
+    ] {
+        for gone in [&[0, 1][..], &[2], &[4], &[0, 2, 3, 4]] {
+            let names: Vec<String> = (0..5).map(|i| format!("f{i}.{extension}")).collect();
+            let content = |i: usize| if gone.contains(&i) { empty } else { full };
+            let files: Vec<(&str, &str)> = (0..5).map(|i| (&*names[i], content(i))).collect();
+            let folder = write_all(&files);
+            let pattern = format!("f#.{extension}");
+            let (scene, remarks) = open_pattern(&folder, &pattern).unwrap();
+            assert_eq!((scene.meshes.len(), scene.nodes[0].samples), (1, 5));
+            assert_eq!(hidden(&scene), gone, "{extension} {empty:?}");
+            let [remark] = &remarks[..] else {
+                panic!("{remarks:?}");
+            };
+            assert!(
+                remark.what.contains("frames in which nothing is shown"),
+                "{remark}"
+            );
+            assert!(remark.what.contains(&names[gone[0]]), "{remark}");
+            let mut out = Vec::new();
+            for i in 0..5 {
+                scene.meshes[0].positions.read(i, &mut out).unwrap();
+                assert_eq!(out.len(), 3);
+            }
+        }
+        let folder = write_all(&[("f0", empty), ("f1", empty)]);
+        for name in ["f0", "f1"] {
+            let path = folder.path().join(name);
+            std::fs::rename(&path, path.with_extension(extension)).unwrap();
+        }
+        let error = error(open_pattern(&folder, &format!("f#.{extension}")));
+        assert!(error.contains("no points in any file"), "{error}");
+    }
+    // What is no OBJ file at all is none in a sequence either, and alone an empty one is no mesh.
+    let folder = write_all(&[("f0.obj", TRIANGLE), ("f1.obj", "\0\0\0\0")]);
+    assert!(error(open_pattern(&folder, "f#.obj")).contains("no points"));
+    std::fs::write(folder.path().join("f1.obj"), "").unwrap();
+    let alone = read::open(&folder.path().join("f1.obj"), &ReadOptions::default());
+    assert!(error(alone).contains("no points"));
 }

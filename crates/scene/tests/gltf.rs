@@ -583,12 +583,78 @@ fn buffers_beside_and_inside() {
         ("/etc/passwd", "not supported"),
         ("missing.bin", "missing.bin"),
         ("data:nonsense", "base64"),
-        (".", "is no file"),
+        (".", "it is a folder"),
         ("%zz", "URI"),
     ] {
         json["buffers"][0]["uri"] = json!(uri);
         let error = open(&json).unwrap_err().to_string();
         assert!(error.contains(class), "{uri}: {error}");
+    }
+}
+
+#[test]
+fn no_file_outside_of_the_folder_is_read() {
+    let maker = animated();
+    let mut json = maker.finished();
+    let above = tempfile::tempdir().unwrap();
+    let folder = above.path().join("folder");
+    std::fs::create_dir_all(folder.join("sub")).unwrap();
+    for place in ["secret.bin", "folder/own.bin", "folder/sub/own.bin"] {
+        std::fs::write(above.path().join(place), &maker.binary).unwrap();
+    }
+    let path = folder.join("a.gltf");
+    let mut open = |uri: &str| {
+        json["buffers"][0]["uri"] = json!(uri);
+        std::fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
+        let (scene, _) = read::open(&path, &ReadOptions::default())?;
+        walk(&scene)
+    };
+    let absolute = above.path().join("secret.bin").display().to_string();
+    let encoded: String = absolute.bytes().map(|b| format!("%{b:02x}")).collect();
+    for outside in [
+        "../secret.bin",
+        "%2e%2e/secret.bin",
+        "%2E%2E%2Fsecret.bin",
+        "./../secret.bin",
+        "sub/../../secret.bin",
+        "sub/../../folder/own.bin",
+        "..",
+        &absolute,
+        &encoded,
+        &format!("file://{absolute}"),
+        &format!("file%3A%2F%2F{absolute}"),
+        &format!("FILE:{absolute}"),
+    ] {
+        let error = open(outside).expect_err(outside).to_string();
+        assert!(
+            error.contains("only files beside the .gltf"),
+            "{outside}: {error}"
+        );
+    }
+    for inside in [
+        "own.bin",
+        "./own.bin",
+        "sub/own.bin",
+        "sub/../own.bin",
+        "sub/.//own.bin",
+    ] {
+        open(inside).expect(inside);
+    }
+    // Encoded once, not twice.
+    let error = open("%252e%252e/secret.bin").unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    #[cfg(unix)]
+    {
+        // A link is made by the folder's owner, not by the file.
+        std::os::unix::fs::symlink(above.path().join("secret.bin"), folder.join("link.bin"))
+            .unwrap();
+        open("link.bin").unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.join("pipe.bin"))
+            .status();
+        assert!(made.unwrap().success());
+        let error = open("pipe.bin").unwrap_err().to_string();
+        assert!(error.contains("named pipe"), "{error}");
     }
 }
 

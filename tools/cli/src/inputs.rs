@@ -113,7 +113,7 @@ fn refuse_later(path: &Path) -> Result<(), Failure> {
 pub fn is_reel(path: &Path) -> bool {
     let magic = meshreel::format::MAGIC;
     let mut first = [0u8; 8];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let read = meshreel_files::open(path).and_then(|mut file| file.read_exact(&mut first));
     match read {
         Ok(()) => first == magic || has_reel_name(path),
         Err(_) => has_reel_name(path),

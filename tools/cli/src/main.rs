@@ -10,6 +10,7 @@ mod options_file;
 mod output;
 mod picture;
 mod progress;
+mod signals;
 mod units;
 
 use clap::Parser;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Err(error) => return wrong_usage(&error),
     };
     let output = Output { flags: cli.output };
+    signals::watch();
     std::panic::set_hook(Box::new(|info| {
         if let Ok(mut last) = LAST_PANIC.lock() {
             *last = info.to_string();

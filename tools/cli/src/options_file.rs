@@ -171,16 +171,15 @@ pub struct MeshSection {
 
 /// Reads an options file.
 pub fn read(path: &Path) -> Result<OptionsFile, Failure> {
-    let size = std::fs::metadata(path)
-        .map_err(|e| Failure::io(path, &e))?
-        .len();
+    let file = meshreel_files::open(path).map_err(|e| Failure::io(path, &e))?;
+    let size = file.metadata().map_err(|e| Failure::io(path, &e))?.len();
     if size > MAX_BYTES {
         return Err(Failure::usage(format!(
             "{}: {size} bytes is too much for an options file",
             path.display()
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+    let text = std::io::read_to_string(file).map_err(|e| Failure::io(path, &e))?;
     parse(&text).map_err(|what| Failure::usage(format!("{}: {what}", path.display())))
 }
 

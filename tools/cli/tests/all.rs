@@ -7,6 +7,7 @@ mod compiled;
 mod content;
 mod detail;
 mod document;
+mod doors;
 mod drawn;
 mod fluid;
 mod flying;

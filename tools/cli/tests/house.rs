@@ -9,8 +9,9 @@ use toml::{Table, Value};
 /// Which of our packages each package may import; what is not listed here may not exist without a line of its own.
 const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-codec", &[]),
-    ("meshreel-format", &[]),
-    ("meshreel-scene", &[]),
+    ("meshreel-files", &[]),
+    ("meshreel-format", &["meshreel-files"]),
+    ("meshreel-scene", &["meshreel-files"]),
     (
         "meshreel-compile",
         &["meshreel-scene", "meshreel-codec", "meshreel-format"],
@@ -23,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "meshreel-cli",
         &[
+            "meshreel-files",
             "meshreel-scene",
             "meshreel-compile",
             "meshreel-codec",

@@ -284,7 +284,7 @@ pub fn write(
             raw_bytes,
             flags: 0,
         };
-        crate::write::publish(writer.complete(summary)?, target, inspect)?
+        crate::write::publish(writer.complete(summary)?, target, inspect, &mut remarks)?
     };
     let kinds = |clip: &ClipReport| {
         let [default, constant, hinge, two, free] = clip.rotations;

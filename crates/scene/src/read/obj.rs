@@ -10,21 +10,27 @@ use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
 use super::{ReadOptions, points};
 use crate::{Error, Remark, Scene, Scope, Topology};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
 /// Most `o` statements in one file.
 const MAX_OBJECTS: usize = 100_000;
+/// What is wrong with a file of nothing.
+const NO_POINTS: &str = "no points: not an OBJ file, or an empty one";
+/// What is said of statements that nobody knows.
+const UNKNOWN: &str = "statements that are not known were left out";
 /// Index of a corner's attribute that is not given.
 const NONE: u32 = u32::MAX;
 
 /// Opens one OBJ file; with [`ReadOptions::points`] its points move as that point cache says.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let mut tally = Tally::default();
     let shapes = parse(file, path, options.points.is_some(), &mut tally)?;
+    if shapes.is_empty() {
+        return Err(Error::malformed(path, NO_POINTS, "end of file"));
+    }
     let mut remarks = tally.remarks(&path.display().to_string());
     let mut scene = shape::still("obj", shapes, &shape::stem(path));
     if let Some(cache) = &options.points {
@@ -56,7 +62,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 }
 
 /// Reads the shapes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one shape, in the
-/// file's order; else each object has the points declared in it, or the ones it uses where it uses others too.
+/// file's order; else each object has the points declared in it, or the ones it uses where it uses others too. None in an empty file.
 pub(crate) fn parse(
     input: impl Read,
     path: &Path,
@@ -86,11 +92,11 @@ pub(crate) fn parse(
         }
     }
     if pool.points.is_empty() {
-        return Err(Error::malformed(
-            path,
-            "no points: not an OBJ file, or an empty one",
-            "end of file",
-        ));
+        // A file of nothing is one; of something else it is not.
+        return match pool.face_counts.is_empty() && !tally.has(UNKNOWN) {
+            true => Ok(Vec::new()),
+            false => Err(Error::malformed(path, NO_POINTS, "end of file")),
+        };
     }
     for (limit, what) in [
         (pool.points.len(), "points"),
@@ -214,7 +220,7 @@ impl Pool {
             | b"sp" | b"end" | b"con" | b"ctech" | b"stech" => Ok(()),
             _ if keyword.starts_with(b"#") => Ok(()),
             _ => {
-                tally.add("statements that are not known were left out", || at(number));
+                tally.add(UNKNOWN, || at(number));
                 Ok(())
             }
         }

@@ -12,13 +12,12 @@ use super::number;
 use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
 use crate::{Error, Remark, Scene, Scope};
 use header::{Element, Encoding, Kind, Property, Use, header};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// Opens one PLY file.
 pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
     let mut tally = Tally::default();
     let shape = parse(file, size, path, &mut tally)?;

@@ -16,14 +16,10 @@ pub struct PositionedFile {
 }
 
 impl PositionedFile {
-    /// Opens `path`; a directory is refused.
+    /// Opens `path`; what is no ordinary file is refused.
     pub fn open(path: &Path) -> Result<PositionedFile, Error> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = meshreel_files::open(path).map_err(|source| Error::io(path, source))?;
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
-        if metadata.is_dir() {
-            let source = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
-            return Err(Error::io(path, source));
-        }
         Ok(PositionedFile {
             file,
             length: metadata.len(),

@@ -82,6 +82,13 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         }
     }
     remarks.extend(tally.remarks(&node));
+    if objects.is_empty() {
+        return Err(Error::malformed(
+            path,
+            "no points in any file of the sequence",
+            "its last file",
+        ));
+    }
 
     let first = numbers[0];
     let missing = numbers[numbers.len() - 1] - first + 1 - numbers.len() as u64;

@@ -69,6 +69,14 @@ impl Tally {
             }
         }
     }
+    /// Takes back what is better said in other words.
+    pub fn forget(&mut self, what: &str) {
+        self.0.remove(what);
+    }
+    /// Whether `what` was met.
+    pub fn has(&self, what: &str) -> bool {
+        self.0.contains_key(what)
+    }
     /// Adds what was met in `file`.
     pub fn merge(&mut self, other: &Tally, file: &str) {
         for (&what, entry) in &other.0 {

@@ -15,6 +15,7 @@ use meshreel_codec::block::Decompressor;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::hint::black_box;
+use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,10 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
         let what = format!("--seconds must be from 0 to {LONGEST}");
         return Err(Failure::usage(what));
     }
-    let bytes = std::fs::read(&arguments.file).map_err(|e| Failure::io(&arguments.file, &e))?;
+    let mut bytes = Vec::new();
+    meshreel_files::open(&arguments.file)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|e| Failure::io(&arguments.file, &e))?;
     // From memory: the disk is not what is measured.
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);

@@ -49,7 +49,12 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     output.result(&verified.json(seconds), true, || {
         verified.text(reel, output.flags.verbose, seconds)
     })?;
-    Ok(ExitCode::from(u8::from(!verified.ok())))
+    match verified.ok() {
+        true => Ok(ExitCode::SUCCESS),
+        // Where the text is not printed that says so.
+        false if output.flags.quiet && !output.flags.json => Err(verified.failure().or_at(reel)),
+        false => Ok(ExitCode::FAILURE),
+    }
 }
 
 /// Outcome of a check.

@@ -1,6 +1,7 @@
 //! An 8-bit sRGB picture: filling, blending, writing as PNG.
 
 use crate::output::{Class, Failure};
+use meshreel_files::Temporary;
 use std::io::Write;
 use std::path::Path;
 
@@ -77,16 +78,11 @@ impl Image {
 
 /// Writes `bytes` next to `path`, then renames: `path` is the old file or the whole new one, never less.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        Failure::io(path, &error)
-    })
+    let written = Temporary::create(path).and_then(|temporary| {
+        temporary.file().write_all(bytes)?;
+        temporary.publish()
+    });
+    written.map(drop).map_err(|error| Failure::io(path, &error))
 }
 
 /// Linear light to sRGB.

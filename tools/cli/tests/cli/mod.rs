@@ -1,6 +1,6 @@
 //! The command line as its users see it: the binary is run, and its exit code, its streams and its files are looked at.
 
-mod common;
+pub mod common;
 mod demo;
 mod files;
 mod info;

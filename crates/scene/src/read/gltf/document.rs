@@ -4,7 +4,7 @@ use crate::Error;
 use crate::read::positioned::PositionedFile;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Largest JSON.
@@ -376,24 +376,33 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     let scheme = name.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
     });
-    let relative = Path::new(&name);
-    if scheme || relative.is_absolute() || relative.has_root() {
+    let inside = (!scheme).then(|| inside(Path::new(&name))).flatten();
+    let Some(inside) = inside else {
         let what = format!(
-            "{at} is '{}'; only files beside the .gltf are read",
+            "{at} is '{}'; only files beside the .gltf or in folders there are read: put it there, or pack all into a .glb",
             shown(&name)
         );
         return Err(Error::unsupported(path, what));
-    }
-    let place = path.parent().unwrap_or(Path::new("")).join(relative);
-    // Opening a pipe would wait for ever.
-    let metadata = std::fs::metadata(&place).map_err(|e| Error::io(&place, e))?;
-    if !metadata.is_file() {
-        let what = format!("'{}' is no file", shown(&name));
-        return Err(Error::malformed(path, what, at));
-    }
+    };
+    let place = path.parent().unwrap_or(Path::new("")).join(inside);
     let file = Arc::new(PositionedFile::open(&place)?);
     let length = file.length();
     Ok((Buffer::File { file, start: 0 }, length))
+}
+
+/// A relative path without `.` and `..`; none where it leads out of the folder that it starts from. A file says what is read with it, and whoever wrote that file
+/// shall not choose among all files of this machine. Links are the folder's own affair: these its owner made.
+fn inside(path: &Path) -> Option<PathBuf> {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => out.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if out.pop() => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(out)
 }
 
 /// The beginning of a name for a message.

@@ -1,11 +1,10 @@
 //! The files of a sequence: one scan at open, then parsed again when asked for, the last few kept.
 
 use super::Kind;
-use crate::read::shape::{self, Plain, Shape, Tally, Values};
+use crate::read::shape::{self, NO_FACES, Plain, Shape, Tally, Values};
 use crate::read::{obj, ply};
 use crate::{Error, Identity, Scope};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +15,26 @@ const CACHE_BYTES: usize = 128 << 20;
 const LEAST_FILES: usize = 4;
 const MOST_FILES: usize = 16;
 
+/// What is said of files of nothing.
+const EMPTY: &str = "files without points are frames in which nothing is shown";
+
 /// Length and time of last change: whether a file is still the one that was scanned.
 pub(super) type Stamp = (u64, Option<SystemTime>);
 
 fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp), Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let data = file.metadata().map_err(|e| Error::io(path, e))?;
-    let shapes = match kind {
+    let mut shapes = match kind {
+        _ if data.len() == 0 => Vec::new(),
         Kind::Obj => obj::parse(file, path, false, tally)?,
         Kind::Ply => vec![ply::parse(file, data.len(), path, tally)?],
     };
+    // Simulations write such files while there is nothing yet, or nothing any more.
+    if shapes.iter().all(|shape| shape.positions.is_empty()) {
+        shapes.clear();
+        tally.forget(NO_FACES);
+        tally.add(EMPTY, || "end of file".into());
+    }
     Ok((shapes, (data.len(), data.modified().ok())))
 }
 

@@ -1,0 +1,94 @@
+//! Files of the system: only ordinary ones are read, and what is written has its name when it is complete.
+//!
+//! Opening a named pipe waits until somebody writes to it, and reading a device may never end; [`open`] refuses both at once. A [`Temporary`] is a file beside its
+//! target that takes the target's name at the end, so that whoever looks finds the old file or the whole new one. It goes away when it is dropped, when the process
+//! is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with the next one for the same target.
+
+mod temporary;
+
+pub use temporary::{Published, Temporary, remove_unfinished};
+
+use std::fs::{File, FileType};
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe, a socket, a device.
+pub fn open(path: &Path) -> Result<File> {
+    check(std::fs::metadata(path)?.file_type())?;
+    let file = File::open(path)?;
+    // Whatever has taken its place meanwhile.
+    check(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// An error that names what `kind` is, unless that is an ordinary file.
+fn check(kind: FileType) -> Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(Error::new(
+            ErrorKind::IsADirectory,
+            "it is a folder, not a file",
+        ));
+    }
+    let what = special(kind).unwrap_or("it is not an ordinary file");
+    Err(Error::new(
+        ErrorKind::InvalidInput,
+        format!("{what}; give the name of an ordinary file"),
+    ))
+}
+
+#[cfg(unix)]
+fn special(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() => Some("it is a named pipe"),
+        () if kind.is_socket() => Some("it is a socket"),
+        () if kind.is_char_device() || kind.is_block_device() => Some("it is a device"),
+        () => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: FileType) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ordinary_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert_eq!(open(&path).unwrap_err().kind(), ErrorKind::NotFound);
+        std::fs::write(&path, "a").unwrap();
+        assert!(open(&path).is_ok());
+        let error = open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::IsADirectory, "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_sockets_and_devices_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, socket, link] = ["pipe", "socket", "link"].map(|name| folder.path().join(name));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        let device = Path::new("/dev/zero").to_path_buf();
+        for (path, what) in [
+            (pipe, "named pipe"),
+            (link, "named pipe"),
+            (socket, "socket"),
+            (device, "device"),
+        ] {
+            let error = open(&path).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        }
+    }
+}
