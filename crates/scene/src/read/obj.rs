@@ -725,7 +725,7 @@ mod tests {
             ("v 0 0 0\nf 1/2/3/4 1 1", "line 2"),
             ("vn 1 2", "line 1"),
             ("vt", "line 1"),
-            ("", "no points"),
+            ("f 1 2 3", "no points"),
             ("\0\0\0\0", "no points"),
         ] {
             let error = read(text.as_bytes()).unwrap_err().to_string();
@@ -733,6 +733,15 @@ mod tests {
                 error.contains(line) && error.contains("x.obj"),
                 "{text}: {error}"
             );
+        }
+    }
+
+    #[test]
+    fn nothing_is_no_shape() {
+        for text in ["", "# a\n", "mtllib a.mtl\no a\nusemtl b\ns 1\n"] {
+            let mut tally = Tally::default();
+            let shapes = parse(text.as_bytes(), Path::new("x.obj"), false, &mut tally);
+            assert!(shapes.unwrap().is_empty(), "{text}");
         }
     }
 
