@@ -24,6 +24,7 @@ else
     cargo fuzz build --sanitizer "$sanitizer"
     set -- $(cargo fuzz list)
 fi
+case " $* " in *" runtime "*) [ -n "$(ls fuzz/corpus/runtime 2>/dev/null)" ] || fuzz/forge_seeds.sh ;; esac
 for target; do
     printf '\n-- %s, %s s\n' "$target" "$seconds"
     cargo fuzz run --sanitizer "$sanitizer" "$target" -- -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -verbosity=0
