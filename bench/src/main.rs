@@ -17,6 +17,7 @@ mod pictures;
 mod predictors;
 mod scenes;
 mod sequences;
+mod small;
 mod soft;
 mod speed;
 mod stages;
@@ -62,6 +63,8 @@ enum Command {
     Decode(decode::Arguments),
     /// Speed of decoding files of any method, frame by frame.
     Frames(frames::Arguments),
+    /// What a small mesh costs: bytes, memory and time.
+    Small(small::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -82,6 +85,7 @@ fn main() -> std::process::ExitCode {
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),
+        Command::Small(arguments) => small::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {

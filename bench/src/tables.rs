@@ -138,7 +138,7 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
         own_tables: true,
         ..Options::default()
     };
-    let counts = match Encoder::<i16>::new(
+    let counted = match Encoder::<i16>::new(
         hierarchy.clone(),
         part.frames,
         extent,
@@ -155,9 +155,10 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
             &mut Work::default(),
         )?
         .counts()
-        .clone(),
-        other => other?.counts().clone(),
+        .cloned(),
+        other => other?.counts().cloned(),
     };
+    let counts = counted.context("tables of its own were asked for")?;
     let own = counts.tables(1.0, 0);
     Ok(Piece {
         sequence: String::new(),

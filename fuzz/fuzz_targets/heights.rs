@@ -9,6 +9,7 @@ use meshreel_codec::soft::decode::First;
 use meshreel_codec::soft::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
 use meshreel_codec::soft::lattice::{Choice, Extent, Grid, Lattice};
+use meshreel_codec::soft::shared::Sets;
 use meshreel_fuzz::Numbers;
 
 /// One frame of heights over a plane.
@@ -115,7 +116,7 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
 
 /// Whether bytes are a static part, which then says where its plane lies.
 fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
-    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape) else {
+    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());

@@ -6,6 +6,7 @@ use meshreel_codec::record::Bones;
 use meshreel_codec::skin::{Handles, Matrix, Skin, weights};
 use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::range;
+use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::transform::Transform;
 
 /// A strip of triangles.
@@ -35,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         coded: u32::from(coded) % (POINTS + 1),
     };
     let wide = flags & 2 != 0;
-    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles) else {
+    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default()) else {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];

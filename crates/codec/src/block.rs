@@ -26,6 +26,12 @@ pub enum Format {
 /// Most bytes of a block's header.
 pub const MAX_HEADER: usize = 6;
 
+/// Most bytes that a block of so many may hold where nothing else says how many those can be: what is read has a bound
+/// before it is decompressed. Part of the format.
+pub const fn most_content(block: usize) -> usize {
+    (64 << 10) + block.saturating_mul(256)
+}
+
 /// Format, size of the content, and the data of a block.
 fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
     let mut c = Cursor::new(block);
@@ -185,6 +191,16 @@ mod native {
                     out[start] = Format::Store as u8;
                     out[header..].copy_from_slice(input);
                 }
+            }
+        }
+
+        /// The same, within [`most_content`](super::most_content): content that shrinks to less is stored.
+        pub fn compress_bounded(&mut self, input: &[u8], out: &mut Vec<u8>) {
+            let start = out.len();
+            self.compress(input, out);
+            if input.len() > super::most_content(out.len() - start) {
+                out.truncate(start);
+                Compressor::new(Format::Store, 1).compress(input, out);
             }
         }
 

@@ -21,6 +21,7 @@ use crate::soft::cell::Cell;
 use crate::soft::decode::{self, First, Static};
 use crate::soft::hierarchy::Hierarchy;
 use crate::soft::lattice::Grid;
+use crate::soft::shared::Sets;
 
 /// Where the points of a grid are but for their heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,6 +97,7 @@ impl Flat {
         bytes: &[u8],
         hierarchy: Hierarchy,
         shape: &Shape,
+        sets: &mut Sets,
     ) -> Result<(Static, Flat), Corrupt> {
         let mut c = Cursor::new(bytes);
         let axis = usize::from(c.u8()?);
@@ -116,7 +118,7 @@ impl Flat {
             true => plane.cells::<i32>(&places, order, &grid),
         };
         let flat = flat.ok_or(Corrupt("heights: a plane beyond the cells"))?;
-        let mut made = Static::decode(rest, hierarchy, Some(&flat.base))?;
+        let mut made = Static::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
         match &mut made.first {
             First::Narrow(first) => flat.lay(first),
             First::Wide(first) => flat.lay(first),

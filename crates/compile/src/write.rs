@@ -143,7 +143,11 @@ impl Batches {
             return Ok(());
         }
         let mut packed = Vec::new();
-        compressor.compress(&self.content, &mut packed);
+        match self.kind {
+            // How much these hold follows from nothing else.
+            NUMBERS => compressor.compress_bounded(&self.content, &mut packed),
+            _ => compressor.compress(&self.content, &mut packed),
+        }
         let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
         let stored = (packed.len() + CHUNK_ENTRY_SIZE) as f64;
         self.total += stored as u64;
@@ -430,7 +434,7 @@ pub fn write(
     }
     check_size("the description of all nodes and meshes", bytes.len())?;
     let mut packed = Vec::new();
-    compressor.compress(&bytes, &mut packed);
+    compressor.compress_bounded(&bytes, &mut packed);
     output.chunk(DESCRIPTION, bytes.len() as u32, &packed)?;
 
     let raw_bytes = summary.raw_bytes;

@@ -1,7 +1,7 @@
 //! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer of a size
 //! that is known when the file is opened, and buffers can be used again for any other frame of it.
 //!
-//! A frame, in 64-bit words, each part starting at a multiple of 64 bytes:
+//! A frame, in 64-bit words, each part of 64 bytes or more starting at a multiple of them:
 //!
 //! | part | content |
 //! |---|---|
@@ -26,7 +26,7 @@ use meshreel_codec::soft::decode::scratch_len;
 use meshreel_codec::transform::Transform;
 use meshreel_codec::{stream, take_sized};
 
-/// 64-bit words per cache line: parts start at such a line.
+/// 64-bit words per cache line: larger parts start at such a line.
 const LINE: usize = 8;
 
 /// Where a list of numbers lies in a frame.
@@ -43,7 +43,7 @@ pub(crate) struct Place {
 impl Place {
     /// 64-bit words that it takes.
     pub fn words(&self) -> usize {
-        (self.size * self.len).div_ceil(8)
+        self.size.saturating_mul(self.len).div_ceil(8)
     }
 }
 
@@ -179,12 +179,16 @@ struct Shelf(usize);
 
 impl Shelf {
     fn place(&mut self, size: usize, len: usize) -> Place {
-        let place = Place {
+        let mut place = Place {
             at: self.0,
             size,
             len,
         };
-        self.0 += place.words().next_multiple_of(LINE);
+        // There may be very many small parts: they stand close together.
+        if place.words() >= LINE {
+            place.at = self.0.div_ceil(LINE).saturating_mul(LINE);
+        }
+        self.0 = place.at.saturating_add(place.words());
         place
     }
 
@@ -200,7 +204,8 @@ impl Shelf {
 }
 
 impl Layout {
-    /// The description's counts must have been held against limits. Animated attributes have no place without `attributes`.
+    /// Allocates no more than the description has; what it says of sizes is held against limits afterwards. Animated
+    /// attributes have no place without `attributes`.
     pub fn new(description: &Description, attributes: bool) -> Result<Layout, Corrupt> {
         let coded = nodes::of(description)?;
         let mut shelf = Shelf::default();

@@ -2,25 +2,25 @@
 //! other and with [`Limits`], before anything is allocated. What comes after (frames, values) is checked as it is read.
 
 use crate::Error;
-use crate::detail::{self, LodTriangles};
-use crate::drawn;
-use crate::layout::{Layout, cell_count, cell_parts, state_words};
+use crate::chunks;
+use crate::detail::LodTriangles;
+use crate::layout::Layout;
+use crate::memory;
 use crate::mesh::MeshView;
 use crate::order::Order;
 use crate::statics::Statics;
-use crate::still::Own;
+use crate::still::{Own, Windows};
 use meshreel_codec::block::Decompressor;
-use meshreel_codec::clip::nodes::Track;
-use meshreel_codec::fluid::Work;
 use meshreel_codec::grid;
 use meshreel_codec::record::{
-    self, CODEC_CLASSIC, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
+    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
     StreamRecord,
 };
 use meshreel_codec::source_map::{self, SourceMap};
-use meshreel_codec::transform::Transform;
 use meshreel_format::{ChunkEntry, FrameEntry, ReadAt, Reader};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Kinds of chunks. Part of the format.
@@ -77,7 +77,7 @@ pub struct Limits {
     pub max_vertices: u64,
     /// Sum of nodes and meshes.
     pub max_objects: u64,
-    /// Bytes that one decoder and the static data may take together.
+    /// Bytes that an open file may take with its static data and one decoder.
     pub max_memory: u64,
     /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology (F16). Without, such meshes are as if they had none: these are
     /// neither decoded nor held and, in a file that has them apart (`--attributes-apart`), not even read.
@@ -110,7 +110,12 @@ struct Shared {
     order: Order,
     /// Per mesh its own frames, where it does not move in all.
     own: Vec<Option<Own>>,
+    /// All but tables.
     memory: u64,
+    /// [`Limits::max_memory`].
+    max_memory: u64,
+    /// Bytes of tables, once they have been read.
+    tables: AtomicU64,
     /// [`Limits::attributes`].
     attributes: bool,
     /// Units have attributes behind them.
@@ -134,6 +139,7 @@ impl Reel {
 
     pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
+        check_counts(&description, reader.path(), limits)?;
         let (units, order) = find_units(&reader, description.restart)?;
         let apart = description.meshes.iter().any(|m| m.apart);
         if limits.attributes {
@@ -147,28 +153,37 @@ impl Reel {
                 description.restart > 0,
             )?;
         }
-        // Whose lengths are those of the file: at most a few numbers for each of its units, and of each mesh.
-        let moves = description.meshes.iter().filter(|m| m.moves.is_some());
-        let (asked, allowed) = (
-            moves.count() as u64 * 24 * units.len() as u64,
-            limits.max_memory / 4,
-        );
-        if asked > allowed {
-            let what = "bytes of memory for frames of meshes";
-            return Err(Error::limit(reader.path(), what, asked, allowed));
-        }
-        let mut own = Vec::new();
-        for mesh in &description.meshes {
-            own.push(own_frames(reader.path(), mesh, &order, reader.chunks())?);
-        }
-        let still = if own.iter().any(Option::is_some) {
-            2
-        } else {
-            0
+        chunks::check(&description, &reader, &units, &order)?;
+        let too_much = |asked| {
+            let what = "bytes of memory to decode it";
+            Error::limit(reader.path(), what, asked, limits.max_memory)
         };
-        let memory = check_limits(&description, &reader, order.slots() + still, limits)?;
+        let own_bytes = memory::of_windows(&description, units.len());
+        let held = memory::of_description(&description).saturating_add(own_bytes);
+        if held > limits.max_memory {
+            return Err(too_much(held));
+        }
+        let mut own = Vec::with_capacity(description.meshes.len());
+        let mut windows = HashMap::new();
+        for mesh in &description.meshes {
+            let chunks = reader.chunks();
+            own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
+        }
         let layout = Layout::new(&description, limits.attributes)
             .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
+        let memory = memory::Parts {
+            description: &description,
+            reader: &reader,
+            layout: &layout,
+            order: &order,
+            own: &own,
+            own_bytes,
+            limits,
+        };
+        let memory = memory.bytes();
+        if memory > limits.max_memory {
+            return Err(too_much(memory));
+        }
         Ok(Reel {
             shared: Arc::new(Shared {
                 reader,
@@ -178,6 +193,8 @@ impl Reel {
                 order,
                 own,
                 memory,
+                max_memory: limits.max_memory,
+                tables: AtomicU64::new(0),
                 attributes: limits.attributes,
                 apart,
                 statics: Mutex::new(None),
@@ -257,9 +274,27 @@ impl Reel {
         let chunks = self.chunks().iter().filter(|c| c.kind == kind);
         chunks.map(|c| u64::from(c.size)).sum()
     }
-    /// Bytes that one decoder and the static data take together.
+    /// Bytes that the open file takes with its static data and one decoder. Tables of the soft codec, which meshes share,
+    /// are among them once the static data has been read, as for the first decoder.
     pub fn memory(&self) -> u64 {
-        self.shared.memory
+        self.shared.memory + self.shared.tables.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that tables may take.
+    pub(crate) fn memory_for_tables(&self) -> u64 {
+        self.shared.max_memory - self.shared.memory
+    }
+
+    /// What they take.
+    pub(crate) fn set_tables(&self, bytes: u64) {
+        self.shared.tables.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Static data needs tables that take more than is left.
+    pub(crate) fn too_much_memory(&self, tables: u64) -> Error {
+        let what = "bytes of memory to decode it";
+        let asked = self.shared.memory.saturating_add(tables);
+        Error::limit(self.path(), what, asked, self.shared.max_memory)
     }
 
     /// Triangle indices of a mesh with fixed topology (empty for fluid ones: theirs come with each frame).
@@ -455,6 +490,7 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
             "the chunk table",
         ));
     };
+    chunks::check_ratio(path, chunk, entry)?;
     // Its values in memory take several times its bytes (short records), so it may fill only a part.
     let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
     if asked > allowed {
@@ -586,6 +622,7 @@ fn own_frames(
     path: &Path,
     mesh: &MeshRecord,
     order: &Order,
+    windows: &mut Windows,
     chunks: &[ChunkEntry],
 ) -> Result<Option<Own>, Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
@@ -598,7 +635,7 @@ fn own_frames(
     if last >= schedule.frames() || !mesh.method.deforms() {
         return wrong("it stands still in frames that there are not");
     }
-    let own = Own::new(mesh, order);
+    let own = Own::new(mesh, order, windows);
     let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
     let inside = match chunks.get(mesh.ends.chunk as usize) {
         Some(chunk) => chunk.kind == kind::ENDS && end <= u64::from(chunk.raw_size),
@@ -610,14 +647,8 @@ fn own_frames(
     Ok(own)
 }
 
-/// Bytes that the static data and one decoder take, refused where they are beyond the limits.
-fn check_limits(
-    description: &Description,
-    reader: &Reader,
-    slots: u64,
-    limits: &Limits,
-) -> Result<u64, Error> {
-    let path = reader.path();
+/// Objects and vertices, refused where there are more than the limits allow.
+fn check_counts(description: &Description, path: &Path, limits: &Limits) -> Result<(), Error> {
     let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
     if objects > limits.max_objects {
         return Err(Error::limit(
@@ -638,116 +669,5 @@ fn check_limits(
             limits.max_vertices,
         ));
     }
-    // No sum below reaches 2^64: u32 counts times at most 5·4·4 bytes, over lists that lie in memory. Saturating
-    // arithmetic keeps that from being an argument.
-    let mut memory = 0u64;
-    let mut add = |count: u64, bytes: u64| {
-        memory = memory.saturating_add(count.saturating_mul(bytes));
-    };
-    let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
-    let (detailed, culled) = (has(kind::DETAIL), has(kind::DRAWN));
-    for mesh in &description.meshes {
-        let vertices = u64::from(mesh.vertices);
-        let fluid = mesh.method == Method::Fluid;
-        add(u64::from(mesh.indices), if fluid { 4 * slots } else { 4 });
-        if detailed && !fluid {
-            add(1, detail::bytes(mesh));
-        }
-        if culled && !fluid {
-            add(1, drawn::bytes(mesh));
-        }
-        if mesh.has_table || fluid {
-            add(vertices, 6);
-        }
-        if fluid {
-            add(u64::from(mesh.points.min(1)) * vertices, 4 * slots);
-        }
-        if fluid && mesh.codec != CODEC_CLASSIC {
-            add(1, Work::bytes(vertices, u64::from(mesh.indices)));
-        }
-        for (s, stream) in mesh.streams.iter().enumerate() {
-            if mesh.is_attribute(s) && !limits.attributes {
-                continue;
-            }
-            let copies = match mesh.method {
-                Method::Static => 1,
-                // The base and one in each slot.
-                Method::Soft | Method::Rigid | Method::Skinned => {
-                    1 + if stream.animated { slots } else { 0 }
-                }
-                Method::Fluid => slots,
-            };
-            let word = u64::from(stream.word);
-            match stream.coding {
-                Coding::Cells | Coding::Bones | Coding::Heights => {
-                    let cells = cell_parts(stream) as u64 * cell_count(mesh, stream) as u64;
-                    add(cells, copies * 4 * word + CELL_BYTES);
-                    add(u64::from(mesh.indices), 16);
-                }
-                _ => add(
-                    vertices,
-                    copies * stream.semantic.components() as u64 * word,
-                ),
-            }
-            if stream.coding == Coding::Bones {
-                let b = stream.bones;
-                let bones = u64::from(b.rigid) + u64::from(b.affine);
-                add(bones, BONE_BYTES);
-                add(u64::from(b.rigid), slots * size_of::<Transform>() as u64);
-                add(state_words(&b) as u64, slots * 4);
-                add(u64::from(b.affine), slots * 4 * 16);
-                add(u64::from(b.coded), slots * 4 * word + CELL_BYTES);
-            }
-            if stream.coding == Coding::Predicted {
-                add(u64::from(stream.states), 2 * copies);
-                add(vertices + u64::from(mesh.indices), 2 * CELL_BYTES);
-            }
-            add(copies, 64);
-        }
-        add(
-            mesh.materials.len() as u64,
-            if fluid { 8 * slots } else { 8 },
-        );
-    }
-    let scratch = description.meshes.iter().map(table_scratch).max();
-    add(1, scratch.unwrap_or(0));
-    let animated = description.nodes.iter().filter(|n| n.animated).count() as u64;
-    add(animated, slots * size_of::<Transform>() as u64);
-    if !description.tracks.is_empty() {
-        // Up to eleven words of state in each slot, one more for what is predicted from nothing, and what is known of a node.
-        add(animated, (slots + 1) * 44 + size_of::<Track>() as u64);
-        add(description.nodes.len() as u64, 256);
-    }
-    add(description.nodes.len() as u64, 96 + slots);
-    // One unit, and while static data loads one chunk, compressed and not.
-    let chunks =
-        || (reader.chunks().iter()).filter(|c| limits.attributes || c.kind != kind::ATTRIBUTES);
-    let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
-    add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
-    add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));
-    if memory > limits.max_memory {
-        return Err(Error::limit(
-            path,
-            "bytes of memory to decode it",
-            memory,
-            limits.max_memory,
-        ));
-    }
-    Ok(memory)
-}
-
-/// Bytes of static data per cell: levels of detail, neighbours, weights, the first frame, and what making them takes.
-const CELL_BYTES: u64 = 256;
-/// The same per bone: its region, its track, its matrix.
-const BONE_BYTES: u64 = 512;
-
-/// Bytes that deriving a predictor table takes for a while: the corners of each vertex, and at most six choices per
-/// corner and one per vertex, never more than 32 per vertex, in a list that grows by doubling.
-fn table_scratch(mesh: &MeshRecord) -> u64 {
-    if !mesh.has_table && mesh.method != Method::Fluid {
-        return 0;
-    }
-    let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-    let choices = (32 * vertices).min(6 * indices + vertices);
-    4 * indices + 8 * vertices + 3 * 6 * choices
+    Ok(())
 }

@@ -17,6 +17,7 @@ use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, Str
 use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::decode::{First, Static};
 use meshreel_codec::soft::hierarchy::{self, Hierarchy};
+use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::stream::{self, References, Spatial};
 use meshreel_codec::{Corrupt, index, quantize, take_sized, weld};
 use meshreel_format::checksum;
@@ -100,6 +101,7 @@ impl Statics {
                 Ok(())
             },
         )?;
+        let mut sets = Sets::new(reel.memory_for_tables());
         each_chunk(
             reel,
             fixed().map(|m| (chunk_of(records[m].values), m)).collect(),
@@ -107,14 +109,20 @@ impl Statics {
                 let record = &records[m];
                 let at = || format!("static values of mesh {}", record.path);
                 let bytes = slice(reel.path(), content, record.values, at)?;
-                let read = read_values(record, reel.has_attributes(), &mut meshes[m], bytes);
+                let attributes = reel.has_attributes();
+                let read = read_values(record, attributes, &mut meshes[m], bytes, &mut sets);
                 let made_of = &mut meshes[m].made_of;
                 made_of.counts = (record.vertices, record.points, record.has_table);
                 made_of.streams.clone_from(&record.streams);
                 made_of.values = bytes.to_vec();
-                read.map_err(|c| Error::corrupt(reel.path(), c, at()))
+                read.map_err(|c| match sets.refused() {
+                    Some(tables) => reel.too_much_memory(tables),
+                    None => Error::corrupt(reel.path(), c, at()),
+                })
             },
         )?;
+        reel.set_tables(sets.bytes());
+        drop(sets);
         detail::load(reel, &mut meshes)?;
         drawn::load(reel, &mut meshes)?;
         let mut statics = Statics {
@@ -166,6 +174,7 @@ fn read_values(
     attributes: bool,
     mesh: &mut StaticMesh,
     bytes: &[u8],
+    sets: &mut Sets,
 ) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
@@ -182,6 +191,7 @@ fn read_values(
         used += size;
     }
     let mut cells = CellReader {
+        sets,
         indices: &mesh.indices,
         points: &points,
         shape: grid::shape(&mesh.made_of.connectivity),
@@ -260,6 +270,7 @@ struct Domain {
 
 /// Reads streams of cells. Those of points and those of vertices have levels of detail of their own, made once.
 struct CellReader<'a> {
+    sets: &'a mut Sets,
     indices: &'a [u32],
     /// Point of each vertex.
     points: &'a [u32],
@@ -278,11 +289,16 @@ impl CellReader<'_> {
     ) -> Result<usize, Corrupt> {
         let of_points = stream.semantic == Semantic::Position;
         let shape = self.shape;
-        let Domain {
+        self.make_domain(record, of_points);
+        let Some(Domain {
             hierarchy,
             triangles,
             places,
-        } = self.domain(record, of_points);
+        }) = &self.domains[usize::from(of_points)]
+        else {
+            return Ok(0);
+        };
+        let sets = &mut *self.sets;
         let mut used = 0;
         for _ in 0..cell_parts(stream) {
             let (part, size) = take_sized(after(bytes, used))?;
@@ -290,19 +306,23 @@ impl CellReader<'_> {
             let coded = match stream.coding {
                 Coding::Heights => {
                     let shape = shape.ok_or(Corrupt("heights without a grid"))?;
-                    let (made, plane) = Flat::decode(part, hierarchy.clone(), &shape)?;
+                    let (made, plane) = Flat::decode(part, hierarchy.clone(), &shape, sets)?;
                     flat = Some(plane);
                     Coded::Soft(Box::new(made))
                 }
                 Coding::Bones => {
                     let wide = stream.word == 4;
-                    let mut skin = Skin::decode(part, stream.bones, wide, hierarchy, triangles)?;
+                    let bones = stream.bones;
+                    let mut skin = Skin::decode(part, bones, wide, hierarchy, triangles, sets)?;
                     let numbers = skin.number_by_bones();
                     let of = |&place: &u32| numbers[place as usize];
                     places = Arc::new(places.iter().map(of).collect());
                     Coded::Skin(Box::new(skin))
                 }
-                _ => Coded::Soft(Box::new(Static::decode(part, hierarchy.clone(), None)?)),
+                _ => {
+                    let levels = hierarchy.clone();
+                    Coded::Soft(Box::new(Static::decode_sharing(part, levels, None, sets)?))
+                }
             };
             let wide = matches!(coded.first(), First::Wide(_));
             if wide != (stream.word == 4) {
@@ -318,7 +338,7 @@ impl CellReader<'_> {
         Ok(used)
     }
 
-    fn domain(&mut self, record: &MeshRecord, of_points: bool) -> &Domain {
+    fn make_domain(&mut self, record: &MeshRecord, of_points: bool) {
         let (indices, points, shape) = (self.indices, self.points, self.shape);
         self.domains[usize::from(of_points)].get_or_insert_with(|| {
             let triangles: Vec<u32> = match of_points {
@@ -343,7 +363,7 @@ impl CellReader<'_> {
                 triangles,
                 places: Arc::new(place),
             }
-        })
+        });
     }
 }
 

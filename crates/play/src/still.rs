@@ -11,6 +11,8 @@ use crate::unit::{self, Decoded};
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::soft::schedule::Window;
 use meshreel_codec::{Corrupt, take_sized};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Where a mesh stands that does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,18 +23,21 @@ pub enum RestState {
     End,
 }
 
+/// Orders of the windows that meshes of a file have, by first and last frame.
+pub(crate) type Windows = HashMap<[u32; 2], Arc<Order>>;
+
 /// Frames of a mesh that has a window.
 pub(crate) struct Own {
     pub window: Window,
-    /// Of the window's frames, from 0.
-    pub order: Order,
+    /// Of the window's frames, from 0; shared by meshes that move in the same ones.
+    pub order: Arc<Order>,
     /// Whether it stands still before, and after.
     still: [bool; 2],
 }
 
 impl Own {
-    /// None where the mesh is decoded in all frames.
-    pub fn new(record: &MeshRecord, file: &Order) -> Option<Own> {
+    /// None where the mesh is decoded in all frames. `windows`: those of the meshes before.
+    pub fn new(record: &MeshRecord, file: &Order, windows: &mut Windows) -> Option<Own> {
         let (Some([first, last]), Order::Layered { schedule, .. }) = (record.moves, file) else {
             return None;
         };
@@ -40,7 +45,9 @@ impl Own {
         let still = [window.start > 0, window.end + 1 < schedule.frames()];
         still.contains(&true).then(|| Own {
             window,
-            order: Order::layered(schedule.within(window)),
+            order: (windows.entry([window.start, window.end]))
+                .or_insert_with(|| Arc::new(Order::layered(schedule.within(window))))
+                .clone(),
             still,
         })
     }
@@ -67,7 +74,7 @@ impl Own {
                 places,
                 ..
             },
-        ) = (file, &self.order)
+        ) = (file, &*self.order)
         else {
             return None;
         };

@@ -8,6 +8,7 @@ use meshreel_codec::grid::Shape;
 use meshreel_codec::height::Flat;
 use meshreel_codec::record::Coding;
 use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::{take_sized, weld};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
@@ -403,7 +404,9 @@ fn e13_damaged_heights_are_refused() {
         reversed: false,
     };
     let levels = hierarchy::of(Some(&shape), mesh.points, &indices);
-    let read = |bytes: &[u8], shape: &Shape| Flat::decode(bytes, levels.clone(), shape).is_ok();
+    let read = |bytes: &[u8], shape: &Shape| {
+        Flat::decode(bytes, levels.clone(), shape, &mut Sets::default()).is_ok()
+    };
     assert!(read(bytes, &shape));
     for cut in 0..bytes.len() {
         let mut other = bytes.to_vec();

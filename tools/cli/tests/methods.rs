@@ -8,6 +8,7 @@ use meshreel_codec::grid::Shape;
 use meshreel_codec::record::{Coding, Method};
 use meshreel_codec::skin::Skin;
 use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::weld;
 use meshreel_compile::{
     MethodChoice, Options, PartsChoice, Preset, Report, Silent, Tolerance, compile,
@@ -501,7 +502,8 @@ fn no_static_part_breaks_the_decoder() {
         let stream = &mesh.streams[0];
         let read = |bytes: &[u8]| {
             let wide = stream.word == 4;
-            Skin::decode(bytes, stream.bones, wide, &levels, &triangles).is_ok()
+            let sets = &mut Sets::default();
+            Skin::decode(bytes, stream.bones, wide, &levels, &triangles, sets).is_ok()
         };
         assert!(read(bytes));
         let step = (bytes.len() / 300).max(1);

@@ -43,6 +43,7 @@ use crate::soft::decode::{self, First, Static, Vector, Width};
 use crate::soft::hierarchy::{self, Hierarchy};
 use crate::soft::lattice::Grid;
 use crate::soft::range;
+use crate::soft::shared::Sets;
 use crate::soft::tables::LAYERS;
 use crate::transform::Transform;
 use handles::{HANDLES, affine};
@@ -169,6 +170,7 @@ impl Skin {
         wide: bool,
         hierarchy: &Hierarchy,
         triangles: &[u32],
+        sets: &mut Sets,
     ) -> Result<Skin, Corrupt> {
         let count = u64::from(bones.rigid) + u64::from(bones.affine);
         if count == 0 || count > u64::from(MOST_BONES) {
@@ -203,11 +205,8 @@ impl Skin {
         let handles = match bones.affine {
             0 => None,
             _ => {
-                let coded = Static::decode(
-                    &sized(&mut c)?,
-                    handles::levels(&rig.regions[rigid..]),
-                    None,
-                )?;
+                let levels = handles::levels(&rig.regions[rigid..]);
+                let coded = Static::decode_sharing(&sized(&mut c)?, levels, None, sets)?;
                 if matches!(coded.first, First::Wide(_)) != bones.wide {
                     return Err(Corrupt("skin: handles of another width"));
                 }
@@ -243,7 +242,7 @@ impl Skin {
                     at.map(|x| x.round_ties_even() as i32)
                 })
                 .collect();
-            let residual = Static::decode(rest, levels, Some(&outside))?;
+            let residual = Static::decode_sharing(rest, levels, Some(&outside), sets)?;
             if matches!(residual.first, First::Wide(_)) != wide {
                 return Err(Corrupt("skin: cells of another width"));
             }

@@ -4,6 +4,7 @@ use super::handles::CORNERS;
 use super::weights::{Influence, MOST, MOST_DEPTH, Weights, code};
 use super::*;
 use crate::soft::hierarchy::tests::grid;
+use crate::soft::shared::Sets;
 use proptest::prelude::*;
 
 fn bytes_of(weights: &Weights, levels: &Hierarchy, bones: u32) -> Vec<u8> {
@@ -177,10 +178,12 @@ fn bounds_of_counts() {
         rigid: 1,
         ..Bones::default()
     };
+    let sets = &mut Sets::default();
     for length in 0..40 {
-        assert!(Skin::decode(&vec![0; length], bones, false, &levels, &[0, 1, 2]).is_err());
+        let bytes = vec![0; length];
+        assert!(Skin::decode(&bytes, bones, false, &levels, &[0, 1, 2], sets).is_err());
     }
-    assert!(Skin::decode(&[], Bones::default(), false, &levels, &[]).is_err());
+    assert!(Skin::decode(&[], Bones::default(), false, &levels, &[], sets).is_err());
 }
 
 #[test]

@@ -20,6 +20,7 @@ use super::decode::{Source, Static, Tokens, Vector};
 use super::pack::avx2::Fields;
 use super::rans::Slots;
 use super::schedule::REFERENCES;
+use super::shared::Shared;
 use super::tables::{self, CONTEXTS, LAYERS, PAST};
 use super::token::{self, BitReader, ESCAPE, RAW_BITS};
 use crate::isa::Avx2;
@@ -32,10 +33,14 @@ pub struct Plan {
     /// weights.
     pub(super) near: [Vec<u32>; 4],
     pub(super) weights: Vec<[i16; 4]>,
-    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift << 24.
-    directory: Vec<[u32; DIRECTORY]>,
-    pub(super) slots: Vec<Slots>,
     pub(super) points: usize,
+}
+
+/// What the kernels look contexts up in: depends on the tables alone.
+#[derive(Debug)]
+pub struct Contexts {
+    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift << 24.
+    directory: Box<[[u32; DIRECTORY]]>,
     /// For AVX-512.
     pub(super) lookup: Option<Box<Lookup>>,
 }
@@ -47,23 +52,12 @@ const DIRECTORY: usize = 128 * 8;
 /// Bits of 0.25, the least of what is looked up.
 const QUARTER: i32 = 125 << 23;
 
-impl Plan {
-    pub fn new(
-        neighbours: &[[u32; 4]],
-        weights: &[[i16; 4]],
-        map: &[u8; CONTEXTS],
-        slots: &[Slots],
-    ) -> Option<Plan> {
-        let points = neighbours.len();
-        let inside = |n: &[u32; 4]| n.iter().all(|&n| (n as usize) < points);
-        if points >= (i32::MAX as usize) / LINE
-            || !neighbours.iter().all(inside)
-            || weights.len() != points
-            || map.iter().any(|&t| usize::from(t) >= slots.len())
-            || slots.len() > 255
-        {
-            return None;
-        }
+impl Contexts {
+    /// Bytes that they take beside themselves.
+    pub const BYTES: usize = LAYERS * DIRECTORY * 4 + size_of::<Lookup>();
+
+    /// Every number in `map` is that of a table.
+    pub fn new(map: &[u8; CONTEXTS], slots: &[Slots]) -> Contexts {
         let entry = |layer: usize, index: usize| {
             // The least sum of that class: what the kernel looks up is the sum less a half.
             let bits = ((index as u32 / 8) << 21) + QUARTER as u32;
@@ -73,16 +67,40 @@ impl Plan {
             let table = map[tables::context(layer, near, past)];
             u32::from(table) << 12 | tables::shift(near) << 24
         };
-        Some(Plan {
-            near: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k] * LINE as u32))),
-            weights: padded(weights.iter().copied()),
+        Contexts {
             directory: (0..LAYERS)
                 .map(|layer| std::array::from_fn(|index| entry(layer, index)))
                 .collect(),
-            slots: slots.to_vec(),
-            points,
             lookup: Lookup::new(map, slots).map(Box::new),
+        }
+    }
+}
+
+impl Plan {
+    pub fn new(neighbours: &[[u32; 4]], weights: &[[i16; 4]], tables: &Shared) -> Option<Plan> {
+        let points = neighbours.len();
+        let (map, slots) = (&tables.map, &tables.slots);
+        let inside = |n: &[u32; 4]| n.iter().all(|&n| (n as usize) < points);
+        if points >= (i32::MAX as usize) / LINE
+            || !neighbours.iter().all(inside)
+            || weights.len() != points
+            || map.iter().any(|&t| usize::from(t) >= slots.len())
+            || slots.len() > 255
+        {
+            return None;
+        }
+        Some(Plan {
+            near: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k] * LINE as u32))),
+            weights: padded(weights.iter().copied()),
+            points,
         })
+    }
+
+    /// Neighbours of a point, and their weights.
+    #[inline(always)]
+    pub(super) fn near_of(&self, v: usize) -> ([u32; 4], [i16; 4]) {
+        let near = [0, 1, 2, 3].map(|k| self.near[k][v] / LINE as u32);
+        (near, self.weights[v])
     }
 }
 
@@ -400,7 +418,7 @@ impl<'a> Stream<'a> {
     ) -> (__m256i, __m256i) {
         let low = _mm256_and_si256(x, _mm256_set1_epi32(4095));
         let index = _mm256_or_si256(_mm256_and_si256(table, _mm256_set1_epi32(0xFF_F000)), low);
-        // SAFETY: the table is one of the plan's, and a table has 4096 slots.
+        // SAFETY: the table is one of the part's, and a table has 4096 slots.
         let entry = unsafe { _mm256_i32gather_epi32::<4>(slots, index) };
         let token = _mm256_and_si256(entry, _mm256_and_si256(active, _mm256_set1_epi32(255)));
         let high = _mm256_srli_epi32::<12>(x);
@@ -752,8 +770,8 @@ impl<'a> Kernel<'a> {
         }
         Kernel {
             plan,
-            directory: bundle.layers.map(|l| plan.directory[l].as_ptr().cast()),
-            slots: plan.slots.as_ptr().cast(),
+            directory: (bundle.layers).map(|l| s.tables.contexts.directory[l].as_ptr().cast()),
+            slots: s.tables.slots.as_ptr().cast(),
             step: bundle
                 .layers
                 .map(|l| _mm256_set1_epi16(s.grid.steps[l] as i16)),

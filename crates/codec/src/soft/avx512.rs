@@ -92,7 +92,7 @@ pub(super) fn decode(
     scratch: &mut [Vector<i16>],
 ) -> bool {
     let n = plan.points;
-    let Some(lookup) = &plan.lookup else {
+    let Some(lookup) = &s.tables.contexts.lookup else {
         return false;
     };
     let fits = s.points() == n
@@ -251,7 +251,7 @@ impl<'a> Kernel<'a> {
         let mut kernel = Kernel {
             plan,
             lookup,
-            slots: plan.slots.as_ptr().cast(),
+            slots: s.tables.slots.as_ptr().cast(),
             frames: out.len(),
             layers: bundle.layers,
             step: bundle.layers.map(|l| {
@@ -709,7 +709,7 @@ impl<'a> Stream<'a> {
         let (mut frequency, mut offset, mut token) = (zeros, low, _mm512_setzero_si512());
         if others != 0 {
             let index = _mm512_or_si512(_mm512_slli_epi32::<12>(table), low);
-            // SAFETY: the table is one of the plan's, and a table has 4096 slots.
+            // SAFETY: the table is one of the part's, and a table has 4096 slots.
             let entry = unsafe { _mm512_mask_i32gather_epi32::<4>(token, others, index, slots) };
             token = _mm512_and_si512(entry, _mm512_set1_epi32(255));
             let f = _mm512_and_si512(_mm512_srli_epi32::<8>(entry), _mm512_set1_epi32(4095));

@@ -93,8 +93,9 @@ pub(super) fn decode_scalar<W: Cell>(
                     let (p, sum) = if level == 0 {
                         ([W::default(); 3], past.wrapping_mul(4))
                     } else {
-                        let near = s.neighbours[v].map(|n| scratch[n as usize * count + f]);
-                        let axis = |k: usize| W::weigh(near.map(|n| n[k]), s.weights[v], rho);
+                        let (near, weights) = s.near(v);
+                        let near = near.map(|n| scratch[n as usize * count + f]);
+                        let axis = |k: usize| W::weigh(near.map(|n| n[k]), weights, rho);
                         let sum = near.iter().map(|n| n[3].get()).sum();
                         ([axis(0), axis(1), axis(2)], sum)
                     };

@@ -41,18 +41,19 @@
 
 use super::bundle::{self, BLOCK, BUNDLE, Bundle, Reference};
 use super::cell::Cell;
-use super::defaults;
 use super::hierarchy::Hierarchy;
 use super::lattice::Grid;
 use super::pack::{self, Unpacker};
-use super::rans::{self, LANES, Slots};
+use super::rans::{self, LANES};
 use super::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
-use super::tables::{self, CONTEXTS, LAYERS, NEAR, Tables};
+use super::shared::{Sets, Shared};
+use super::tables::{self, LAYERS, NEAR};
 use super::token::{self, BitReader, ESCAPE, RAW_BITS};
 use super::weights::{self, FITS};
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::isa::Isa;
+use std::sync::Arc;
 
 pub use super::bundle::scratch_len;
 
@@ -76,13 +77,12 @@ pub struct Static {
     /// Level order of the points.
     pub hierarchy: Hierarchy,
     /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with weight 0.
-    pub neighbours: Vec<[u32; 4]>,
+    /// Empty where the plan has them.
+    neighbours: Vec<[u32; 4]>,
     /// In 1/4096.
-    pub weights: Vec<[i16; 4]>,
-    /// Table by context.
-    pub map: [u8; CONTEXTS],
-    /// The tables.
-    pub slots: Vec<Slots>,
+    weights: Vec<[i16; 4]>,
+    /// The tables, shared with all that have the same.
+    pub tables: Arc<Shared>,
     /// Frame 0.
     pub first: First,
     #[cfg(target_arch = "x86_64")]
@@ -163,7 +163,17 @@ impl Static {
         hierarchy: Hierarchy,
         outside: Option<&[[i32; 3]]>,
     ) -> Result<Static, Corrupt> {
-        Static::read(bytes, hierarchy, outside, true)
+        Static::read(bytes, hierarchy, outside, true, &mut Sets::default())
+    }
+
+    /// The same of a part whose tables others may have too.
+    pub fn decode_sharing(
+        bytes: &[u8],
+        hierarchy: Hierarchy,
+        outside: Option<&[[i32; 3]]>,
+        sets: &mut Sets,
+    ) -> Result<Static, Corrupt> {
+        Static::read(bytes, hierarchy, outside, true, sets)
     }
 
     /// `more`: with what other frames need.
@@ -172,6 +182,7 @@ impl Static {
         hierarchy: Hierarchy,
         outside: Option<&[[i32; 3]]>,
         more: bool,
+        sets: &mut Sets,
     ) -> Result<Static, Corrupt> {
         let mut c = Cursor::new(bytes);
         let (flags, grid) = head(&mut c)?;
@@ -179,16 +190,15 @@ impl Static {
         let tables = match flags >> SET_SHIFT {
             0 => {
                 let size = c.varint()? as usize;
-                Tables::decode(c.take(size)?)?
+                sets.own_set(c.take(size)?)?
             }
-            number => defaults::set(number)?,
+            number => sets.default_set(number)?,
         };
         let mut out = Static {
             grid,
             neighbours: Vec::new(),
             weights: Vec::new(),
-            map: tables.map,
-            slots: tables.slots(),
+            tables,
             first: First::Narrow(Vec::new()),
             #[cfg(target_arch = "x86_64")]
             plan: None,
@@ -206,8 +216,10 @@ impl Static {
             out.first = First::Narrow(first);
             #[cfg(target_arch = "x86_64")]
             if more {
-                out.plan =
-                    super::avx2::Plan::new(&out.neighbours, &out.weights, &out.map, &out.slots);
+                out.plan = super::avx2::Plan::new(&out.neighbours, &out.weights, &out.tables);
+                if out.plan.is_some() {
+                    (out.neighbours, out.weights) = Default::default();
+                }
             }
         } else {
             let first = first_frame::<i32>(&out, rest)?;
@@ -222,6 +234,16 @@ impl Static {
     /// Number of points.
     pub fn points(&self) -> usize {
         self.hierarchy.order.len()
+    }
+
+    /// Neighbours of a vertex, and their weights.
+    #[inline(always)]
+    pub(super) fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(plan) = &self.plan {
+            return plan.near_of(v);
+        }
+        (self.neighbours[v], self.weights[v])
     }
 }
 
@@ -257,7 +279,7 @@ pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
 
 /// Positions of frame 0 alone, in the hierarchy's order.
 pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
-    let s = Static::read(bytes, hierarchy.clone(), None, false)?;
+    let s = Static::read(bytes, hierarchy.clone(), None, false, &mut Sets::default())?;
     Ok(match &s.first {
         First::Narrow(first) => placed(&s.grid, first),
         First::Wide(first) => placed(&s.grid, first),
@@ -496,7 +518,7 @@ impl<'a> Body<'a> {
             Source::Packed(_) => return self.block.map_or([0; 3], |b| b[at % BLOCK]),
         };
         let context = context();
-        let slots = &s.slots[usize::from(s.map[context])];
+        let slots = &s.tables.slots[usize::from(s.tables.map[context])];
         let k = tables::shift(context / tables::PAST % NEAR);
         let token = t.rans.token(at & (t.lanes - 1), slots);
         if token == ESCAPE {

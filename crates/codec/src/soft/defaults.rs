@@ -6,9 +6,10 @@
 //! tokens of short animations, clustered by what their tokens cost with each other's tables.
 
 use super::coder::Coding;
+use super::shared::Shared;
 use super::tables::Tables;
 use crate::Corrupt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Number of default sets.
 pub const SETS: u8 = 15;
@@ -30,13 +31,27 @@ pub fn coded() -> impl Iterator<Item = &'static [u8]> {
 pub fn set(number: u8) -> Result<Tables, Corrupt> {
     let at = usize::from(number).checked_sub(1);
     let bytes = at.and_then(|at| coded().nth(at));
-    Tables::decode(bytes.ok_or(Corrupt("no default set of tables has this number"))?)
+    Tables::decode(bytes.ok_or(NO_SET)?)
+}
+
+const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
+
+/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    let at = usize::from(number).checked_sub(1);
+    let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
+    if let Some(known) = ready.get() {
+        return Ok(known.clone());
+    }
+    let made = set(number)?;
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made))).clone())
 }
 
 /// All sets, ready to code with.
-pub(super) fn codings() -> &'static [Coding] {
-    static CODINGS: OnceLock<Vec<Coding>> = OnceLock::new();
-    let coding = |number| Some(Coding::new(set(number).ok()?, number));
+pub(super) fn codings() -> &'static [Arc<Coding>] {
+    static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
+    let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
     CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
 }
 

@@ -143,8 +143,9 @@ struct Common<'a> {
 pub struct Encoder<'a, W> {
     common: Common<'a>,
     model: Model<W>,
-    coding: Coding,
-    counts: Counts,
+    coding: Arc<Coding>,
+    /// Only where tables are to be made of them.
+    counts: Option<Counts>,
     static_bytes: Vec<u8>,
 }
 
@@ -529,16 +530,18 @@ impl<'a, W: Cell> Encoder<'a, W> {
                 best = (model, trial);
             }
         }
-        let (model, Trial { coding, counts, .. }) = best;
-        let first = model.first_sink.clone().finish(&common.hierarchy, &coding);
+        let (mut model, Trial { coding, counts, .. }) = best;
+        let sink = std::mem::take(&mut model.first_sink);
+        let first = sink.finish(&common.hierarchy, &coding);
         let mut static_bytes = Vec::new();
         put_static::<W>(&model, &coding, &mut static_bytes);
         static_bytes.extend_from_slice(&first);
         Ok(Encoder {
+            // There may be an encoder for each of very many meshes: what only the search needed is not kept.
+            counts: common.options.own_tables.then_some(counts),
             common,
             model,
             coding,
-            counts,
             static_bytes,
         })
     }
@@ -564,9 +567,9 @@ impl<'a, W: Cell> Encoder<'a, W> {
         (count, coding.set, (table_bits(coding) / 8.0) as usize)
     }
 
-    /// The tokens that the tables were chosen by.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
+    /// The tokens that the tables were chosen by; kept with [`Options::own_tables`] only.
+    pub fn counts(&self) -> Option<&Counts> {
+        self.counts.as_ref()
     }
 
     /// The frames and their units.
@@ -603,7 +606,7 @@ impl<'a, W: Cell> Encoder<'a, W> {
         work: &mut Work<W>,
         watch: &mut Watch<'_, W>,
     ) -> Result<[Vec<u8>; 2], Refused> {
-        let coding = Some(&self.coding);
+        let coding = Some(&*self.coding);
         let sinks = (self.common).group(&self.model, coding, group, Part::All, key, work, watch)?;
         let units = [Unit::Inner(group), Unit::Last(group)];
         let empty = units.map(|u| self.common.schedule.frames_of(u).is_empty());
@@ -646,7 +649,7 @@ fn table_bits(coding: &Coding) -> f64 {
 struct Trial {
     /// Bits of the whole file, as far as the sample tells.
     bits: f64,
-    coding: Coding,
+    coding: Arc<Coding>,
     /// The tokens of the sample.
     counts: Counts,
     /// Frames that were coded.
@@ -728,8 +731,8 @@ impl Common<'_> {
     }
 
     /// Tables of a mesh's own, or the default set that takes fewer bits. `scale`: times that counts stand for.
-    fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Coding {
-        let own = Coding::new(own, 0);
+    fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Arc<Coding> {
+        let own = Arc::new(Coding::new(own, 0));
         let bits = scale * own.tables.bits(counts);
         if self.options.own_tables || bits > MOST_DEFAULT_BITS {
             return own;
@@ -758,8 +761,8 @@ impl Common<'_> {
         let mut coding = known.cloned();
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
-            let trial = self.model(choice, coding.as_ref(), work).and_then(|model| {
-                let trial = self.trial(&model, coding.as_ref(), part, learn, work)?;
+            let trial = self.model(choice, coding.as_deref(), work).and_then(|model| {
+                let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
                 Ok((model, trial))
             });
             let (model, trial) = match trial {

@@ -40,6 +40,7 @@ pub mod range;
 pub mod rans;
 pub mod schedule;
 mod settings;
+pub mod shared;
 mod sink;
 pub mod surface;
 pub mod tables;

@@ -13,7 +13,7 @@
 //! The frequency of a table's most frequent token is what is left of 4096.
 
 use super::binary::{Model, Reader, Writer};
-use super::rans::{Frequencies, Slots, TOTAL};
+use super::rans::{Frequencies, TOTAL};
 use super::token::{ESCAPE, TOKENS};
 use crate::Corrupt;
 
@@ -94,15 +94,6 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables ready to decode with.
-    pub fn slots(&self) -> Vec<Slots> {
-        let mut out = vec![[0; TOTAL as usize]; self.tables.len()];
-        for (slots, table) in out.iter_mut().zip(&self.tables) {
-            super::rans::fill(table, slots);
-        }
-        out
-    }
-
     /// Bits of tokens with these tables, raw ones not counted.
     pub fn bits(&self, counts: &Counts) -> f64 {
         let lengths = self.tables.iter().map(|t| {
@@ -689,7 +680,7 @@ mod tests {
                     let mut bad = bytes.clone();
                     bad[at] ^= 1 << bit;
                     if let Ok(t) = Tables::decode(&bad) {
-                        t.slots();
+                        crate::soft::shared::Shared::new(&t);
                     }
                 }
             }

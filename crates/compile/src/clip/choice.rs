@@ -189,7 +189,7 @@ fn in_layers(
 /// The bytes of a chunk.
 pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
     let mut out = Vec::new();
-    Compressor::new(format, effort).compress(bytes, &mut out);
+    Compressor::new(format, effort).compress_bounded(bytes, &mut out);
     out
 }
 

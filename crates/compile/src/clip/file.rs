@@ -263,7 +263,7 @@ pub fn write(
     let mut raw = Vec::new();
     meshreel_codec::record::encode(&description, &mut raw);
     let mut packed = Vec::new();
-    Compressor::new(options.block, options.effort).compress(&raw, &mut packed);
+    Compressor::new(options.block, options.effort).compress_bounded(&raw, &mut packed);
     let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
     let file_bytes = if options.dry_run {
         let stored: usize = chunks

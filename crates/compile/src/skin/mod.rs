@@ -33,6 +33,7 @@ use meshreel_codec::soft::hierarchy::Hierarchy;
 use meshreel_codec::soft::lattice::{Extent, Grid};
 use meshreel_codec::soft::range;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::soft::tables::LAYERS;
 use rayon::prelude::*;
 use rigid::Rigid;
@@ -551,6 +552,7 @@ impl<'a> Posed<'a> {
             W::BITS == 32,
             &this.hierarchy,
             &this.triangles,
+            &mut Sets::default(),
         )
         .map_err(|c| broken(c.0))?;
         let (rig, made) = (&this.skin.rig, &back.rig);
