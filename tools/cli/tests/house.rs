@@ -42,6 +42,7 @@ const FREE: &[&str] = &["meshreel-bench"];
 const UNSAFE_FILES: &[&str] = &[
     "crates/play/src/heap.rs",
     "crates/play/tests/allocations.rs",
+    "crates/play/tests/memory.rs",
     "tools/cli/src/counting.rs",
     "fuzz/src/meter.rs",
 ];

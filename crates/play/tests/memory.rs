@@ -1,0 +1,481 @@
+//! An open file takes no more memory than it says, and says it before: for very many small meshes, for ordinary files, and
+//! for crafted ones whose few bytes ask for much. Counts the bytes that Rust code holds.
+#![allow(unsafe_code)] // The counting allocator.
+
+mod common;
+
+use common::{Sample, sample_of};
+use meshreel::format::{Summary, Writer};
+use meshreel::record::{
+    self, CODEC_SMALL, Coding, Description, Location, MeshRecord, Method, NodeRecord, Semantic,
+    StreamRecord, Visibility,
+};
+use meshreel::{Error, FrameDecoder, Limits, Reel, Transform, kind};
+use meshreel_codec::block::{self, Compressor, Format};
+use meshreel_codec::soft::encode::{self, Encoder, Source, Work};
+use meshreel_codec::soft::hierarchy;
+use meshreel_codec::soft::lattice::Extent;
+use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::{index, put_sized, weld};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static HELD: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+struct Counting;
+
+fn more(bytes: usize) {
+    let held = HELD.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+    PEAK.fetch_max(held, Ordering::Relaxed);
+}
+
+fn less(bytes: usize) {
+    HELD.fetch_sub(bytes as u64, Ordering::Relaxed);
+}
+
+// SAFETY: every call goes on to the system's allocator unchanged; counting neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        more(layout.size());
+        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        more(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        more(size);
+        less(layout.size());
+        // SAFETY: as above; `pointer` came from the system's allocator, as all of this one's do.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        less(layout.size());
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Most bytes held at once while something is done, more than before, and what is left of them.
+fn taken<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let done = work();
+    let peak = PEAK.load(Ordering::Relaxed).saturating_sub(before);
+    let left = HELD.load(Ordering::Relaxed).saturating_sub(before);
+    (done, peak, left)
+}
+
+/// A strip of triangles that bends, in its own way.
+struct Strip {
+    points: u32,
+    phase: f32,
+}
+
+impl Source for Strip {
+    fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
+        for (v, out) in out.iter_mut().enumerate() {
+            let wave = (frame as f32 * 0.21 + self.phase + v as f32 * 1.3).sin();
+            *out = [(v / 2) as f32 * 0.5, (v % 2) as f32 + 0.1 * wave, 0.4 * wave];
+        }
+    }
+}
+
+const FRAMES: u32 = 33;
+
+/// What a strip has in a file.
+struct Coded {
+    connectivity: Vec<u8>,
+    values: Vec<u8>,
+    /// By unit.
+    units: Vec<Vec<u8>>,
+}
+
+impl Strip {
+    fn indices(&self) -> Vec<u32> {
+        (0..self.points - 2).flat_map(|t| [t, t + 1, t + 2]).collect()
+    }
+
+    fn code(&self, own_tables: bool) -> Coded {
+        let indices = self.indices();
+        let schedule = Schedule::new(FRAMES, 4);
+        let extent = Extent {
+            low: [0.0, -0.2, -0.5],
+            high: [self.points as f32, 1.2, 0.5],
+            radius: 1e-3,
+            axes: 3,
+        };
+        let options = encode::Options {
+            effort: 1,
+            own_tables,
+            ..encode::Options::default()
+        };
+        let work = &mut Work::<i16>::default();
+        let levels = hierarchy::of(None, self.points, &indices);
+        let encoder = Encoder::new(levels, FRAMES, extent, options, self, work).unwrap();
+        let mut coded: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+        let mut keys: BTreeMap<u32, Vec<[i16; 4]>> = BTreeMap::new();
+        for segment in 0..schedule.segments() {
+            let each = &mut |key: u32, bytes: Vec<u8>, frame: &[[i16; 4]]| {
+                coded.insert(schedule.number(Unit::Key(key)), bytes);
+                keys.insert(schedule.key_frame(key), frame.to_vec());
+            };
+            encoder.segment(segment, work, each).unwrap();
+        }
+        for group in 0..schedule.groups() {
+            let key = |frame: u32| &keys[&frame][..];
+            let units = encoder.group(group, &key, work, &mut |_, _, _| {}).unwrap();
+            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(units) {
+                coded.insert(schedule.number(unit), bytes);
+            }
+        }
+        let (mut connectivity, mut values) = (Vec::new(), Vec::new());
+        index::encode(&indices, &mut connectivity);
+        weld::encode(&(0..self.points).collect::<Vec<u32>>(), &mut values);
+        put_sized(encoder.static_bytes(), &mut values);
+        Coded {
+            connectivity,
+            values,
+            units: schedule.in_file().map(|u| coded[&schedule.number(u)].clone()).collect(),
+        }
+    }
+}
+
+fn at(content: &mut Vec<u8>, chunk: u32, bytes: &[u8]) -> Location {
+    let offset = content.len() as u32;
+    content.extend_from_slice(bytes);
+    Location {
+        chunk,
+        offset,
+        size: bytes.len() as u32,
+    }
+}
+
+/// Contents of the chunks of a file with these meshes, each as often as it says.
+fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
+    let schedule = Schedule::new(FRAMES, 4);
+    let (mut connectivity, mut values) = (Vec::new(), Vec::new());
+    let mut description = Description {
+        generator: "test".into(),
+        restart: 4,
+        fps: 24.0,
+        ..Description::default()
+    };
+    let all = meshes.iter().flat_map(|m| std::iter::repeat_n((m.0, m.1), m.2));
+    let all: Vec<(&Strip, &Coded)> = all.collect();
+    for (i, (strip, coded)) in all.iter().enumerate() {
+        let path = format!("/piece_{i:05}");
+        description.nodes.push(NodeRecord {
+            path: path.clone(),
+            parent: None,
+            mesh: Some(i as u32),
+            animated: false,
+            visibility: Visibility::Always,
+            rest: Transform::IDENTITY,
+            tolerance: 1e-3,
+            baked: false,
+        });
+        description.meshes.push(MeshRecord {
+            path,
+            method: Method::Soft,
+            codec: CODEC_SMALL,
+            vertices: strip.points,
+            indices: 3 * (strip.points - 2),
+            source_points: strip.points,
+            points: strip.points,
+            bounds: [0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
+            connectivity: at(&mut connectivity, 1, &coded.connectivity),
+            values: at(&mut values, 2, &coded.values),
+            source_map: Location::default(),
+            has_table: false,
+            moves: None,
+            ends: Location::default(),
+            remeshed: None,
+            apart: false,
+            streams: vec![StreamRecord {
+                semantic: Semantic::Position,
+                set: 0,
+                name: String::new(),
+                animated: true,
+                coding: Coding::Cells,
+                word: 2,
+                bits: 0,
+                axes: Vec::new(),
+                states: 0,
+                bones: Default::default(),
+                tolerance: 1e-3,
+            }],
+            materials: Vec::new(),
+        });
+    }
+    let mut raw = Vec::new();
+    record::encode(&description, &mut raw);
+    let mut out = vec![
+        (kind::DESCRIPTION, raw),
+        (kind::CONNECTIVITY, connectivity),
+        (kind::VALUES, values),
+    ];
+    for (u, unit) in schedule.in_file().enumerate() {
+        let mut content = Vec::new();
+        for (_, coded) in &all {
+            put_sized(&coded.units[u], &mut content);
+        }
+        let frame = schedule.frames_of(unit).first().copied().unwrap_or(0);
+        let alone = matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
+        out.push((if alone { kind::INDEX } else { kind::BETWEEN }, content));
+    }
+    out
+}
+
+/// A file of these chunks: content, or what lies in the file already and what it says to hold.
+fn file(chunks: &[(u16, Vec<u8>)], crafted: Option<(usize, u32, &[u8])>) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("test.reel");
+    let mut writer = Writer::create(&path).unwrap();
+    let mut compressor = Compressor::new(Format::Zstd, 3);
+    for (i, (kind, raw)) in chunks.iter().enumerate() {
+        match crafted {
+            Some((at, size, bytes)) if at == i => writer.add_chunk(*kind, size, bytes).unwrap(),
+            _ => {
+                let mut out = Vec::new();
+                compressor.compress(raw, &mut out);
+                writer.add_chunk(*kind, raw.len() as u32, &out).unwrap()
+            }
+        };
+    }
+    for frame in 0..FRAMES {
+        writer.add_frame(f64::from(frame) / 24.0, [0.0; 6]).unwrap();
+    }
+    let summary = Summary {
+        bounds: [0.0; 6],
+        raw_bytes: 1,
+        flags: 0,
+    };
+    writer.finish(summary).unwrap();
+    std::fs::read(&path).unwrap()
+}
+
+fn open(bytes: &Arc<Vec<u8>>, limits: &Limits) -> Result<Reel, Error> {
+    Reel::from_source(bytes.clone(), limits)
+}
+
+/// Opens a file and decodes all frames; what it says that this takes, most that it took, and what it took at the end.
+fn decoded(bytes: Vec<u8>) -> [u64; 3] {
+    let bytes = Arc::new(bytes);
+    let (held, peak, left) = taken(|| {
+        let reel = open(&bytes, &Limits::default()).unwrap();
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        for frame in 0..reel.frame_count() {
+            decoder.decode(frame).unwrap();
+        }
+        (reel, decoder)
+    });
+    [held.0.memory(), peak, left]
+}
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn many_small_meshes_take_what_is_said() {
+    let _alone = alone();
+    let strip = Strip {
+        points: 3,
+        phase: 0.3,
+    };
+    let coded = strip.code(false);
+    let mut before = 0;
+    for count in [1, 1000, 20_000] {
+        let [said, peak, left] = decoded(file(&chunks(&[(&strip, &coded, count)]), None));
+        println!("{count} meshes: {said} bytes said, {peak} taken, {left} held");
+        assert!(peak <= said, "{count} meshes: {said} said, {peak} taken");
+        // The first one has the tables.
+        let each = (said - before) / count as u64;
+        assert!(count == 1 || each < 8 << 10, "{each} bytes each");
+        assert!(count == 1 || said < 3 * left, "{said} said, {left} held");
+        before = said;
+    }
+}
+
+#[test]
+fn tables_of_meshes_are_shared_counted_and_limited() {
+    let _alone = alone();
+    let strips: Vec<Strip> = (0..8)
+        .map(|i| Strip {
+            points: 20 + 3 * i,
+            phase: i as f32,
+        })
+        .collect();
+    let coded: Vec<Coded> = strips.iter().map(|s| s.code(true)).collect();
+    let one = file(&chunks(&[(&strips[0], &coded[0], 1)]), None);
+    let same = file(&chunks(&[(&strips[0], &coded[0], 100)]), None);
+    let all: Vec<(&Strip, &Coded, usize)> =
+        strips.iter().zip(&coded).map(|(s, c)| (s, c, 1)).collect();
+    let all = file(&chunks(&all), None);
+    let [one, same, different] = [one, same, all.clone()].map(|bytes| {
+        let [said, peak, _] = decoded(bytes);
+        assert!(peak <= said, "{said} said, {peak} taken");
+        said
+    });
+    assert!(same < one + 100 * (16 << 10), "{one} for one, {same} for 100 equal");
+    assert!(different > one + 7 * (40 << 10), "{one} for one, {different} for 8");
+    // What is known when the file is opened leaves no room for them: nothing of that size is allocated.
+    let all = Arc::new(all);
+    let limits = |max_memory| Limits {
+        max_memory,
+        ..Limits::default()
+    };
+    let reel = open(&all, &limits(different)).unwrap();
+    FrameDecoder::new(&reel).unwrap();
+    let reel = open(&all, &limits(different - 1)).unwrap();
+    match FrameDecoder::new(&reel).err() {
+        Some(Error::Limit { asked, allowed, .. }) => {
+            assert_eq!((asked, allowed), (different, different - 1))
+        }
+        other => panic!("{other:?}"),
+    }
+    let least = reel.memory();
+    assert!(least < different - 8 * (40 << 10));
+    let (refused, peak, _) = taken(|| {
+        let reel = open(&all, &limits(least)).unwrap();
+        FrameDecoder::new(&reel).err()
+    });
+    assert!(matches!(refused, Some(Error::Limit { .. })), "{refused:?}");
+    assert!(peak <= least, "{peak} of {least}");
+    assert!(open(&all, &limits(least - 1)).is_err());
+}
+
+#[test]
+fn ordinary_files_take_what_is_said() {
+    let _alone = alone();
+    let strip = Strip {
+        points: 4000,
+        phase: 0.0,
+    };
+    let coded = strip.code(false);
+    let layered = file(&chunks(&[(&strip, &coded, 2)]), None);
+    let classic = |fluid, side| {
+        let Sample { parts, .. } = sample_of(12, fluid, side);
+        parts.write()
+    };
+    let files = [
+        ("layered", layered),
+        ("small classic", classic(true, 5)),
+        ("classic", classic(false, 60)),
+        ("fluid", classic(true, 60)),
+    ];
+    for (name, bytes) in files {
+        let [said, peak, left] = decoded(bytes);
+        println!("{name}: {said} bytes said, {peak} taken, {left} held");
+        assert!(peak <= said, "{name}: {said} said, {peak} taken");
+        assert!(said < 4 * left + (1 << 20), "{name}: {said} said, {left} held");
+    }
+}
+
+/// Everything that can be asked of a file.
+fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
+    let reel = open(bytes, &Limits::default())?;
+    let mut first = Ok(());
+    let mut note = |result: Result<(), Error>| {
+        if first.is_ok() {
+            first = result;
+        }
+    };
+    for mesh in 0..reel.description().meshes.len() {
+        note(reel.source_map(mesh).map(|_| ()));
+        note(reel.lods(mesh).map(|_| ()));
+        note(reel.hidden(mesh).map(|_| ()));
+        note(reel.grid(mesh).map(|_| ()));
+    }
+    note(reel.all_attributes().map(|_| ()));
+    note(reel.skeletons().map(|_| ()));
+    note(reel.clips().map(|_| ()));
+    note(FrameDecoder::new(&reel).and_then(|mut decoder| {
+        (0..reel.frame_count()).try_for_each(|frame| decoder.decode(frame))
+    }));
+    first
+}
+
+#[test]
+fn few_bytes_cannot_ask_for_much_memory() {
+    let _alone = alone();
+    const MUCH: usize = 96 << 20;
+    let strip = Strip {
+        points: 30,
+        phase: 0.0,
+    };
+    let coded = strip.code(false);
+    let plain = chunks(&[(&strip, &coded, 3)]);
+    everything(&Arc::new(file(&plain, None))).unwrap();
+    let mut zeros = Vec::new();
+    Compressor::new(Format::Zstd, 3).compress(&vec![0; MUCH], &mut zeros);
+    assert!(zeros.len() < MUCH / 1000);
+    for of_kind in kind::DESCRIPTION..=kind::NUMBERS {
+        let mut all = plain.clone();
+        let at = all.iter().position(|c| c.0 == of_kind).unwrap_or_else(|| {
+            // Behind static data, which is named by number.
+            all.insert(3, (of_kind, Vec::new()));
+            3
+        });
+        let bytes = Arc::new(file(&all, Some((at, MUCH as u32, &zeros))));
+        let (refused, peak, _) = taken(|| everything(&bytes));
+        let error = refused.expect_err("it holds too much");
+        println!("kind {of_kind}: {peak} bytes for {}: {error}", bytes.len());
+        let most = block::most_content(bytes.len()) as u64;
+        assert!(peak < 4 * most, "kind {of_kind}: {peak} for {}", bytes.len());
+    }
+}
+
+#[test]
+fn counts_that_nothing_justifies_are_refused() {
+    let _alone = alone();
+    // Nothing of what a description says is allocated before it is held against the limits.
+    let strip = Strip {
+        points: 3,
+        phase: 0.0,
+    };
+    let coded = strip.code(false);
+    let limits = Limits {
+        max_memory: 32 << 20,
+        ..Limits::default()
+    };
+    type Change = fn(&mut MeshRecord);
+    let changes: [Change; 5] = [
+        |m| m.vertices = 1 << 26,
+        |m| m.indices = 3 << 26,
+        |m| (m.vertices, m.points) = (1 << 26, 1 << 26),
+        |m| {
+            m.streams[0].coding = Coding::Bones;
+            m.streams[0].bones.rigid = 1 << 30;
+        },
+        |m| {
+            m.streams[0].coding = Coding::Bones;
+            m.streams[0].bones.coded = 1 << 30;
+        },
+    ];
+    for change in changes {
+        let mut all = chunks(&[(&strip, &coded, 1)]);
+        let mut description = record::decode(&all[0].1).unwrap();
+        change(&mut description.meshes[0]);
+        all[0].1.clear();
+        record::encode(&description, &mut all[0].1);
+        let bytes = Arc::new(file(&all, None));
+        let (result, peak, _) = taken(|| {
+            let reel = open(&bytes, &limits)?;
+            FrameDecoder::new(&reel).map(|_| ())
+        });
+        assert!(result.is_err());
+        assert!(peak <= limits.max_memory, "{peak}");
+    }
+}
