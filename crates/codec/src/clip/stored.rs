@@ -30,6 +30,11 @@ use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
 pub const MAX_KEY_WORDS: usize = 1 << 26;
+
+/// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less than that.
+pub const fn justified_words(bytes: usize) -> usize {
+    (1 << 20) + bytes.saturating_mul(256)
+}
 /// Most regular keys of a clip that has others, too.
 pub const MAX_LISTED_KEYS: u32 = 1 << 18;
 /// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
@@ -655,6 +660,9 @@ impl Stored {
         // The size of a segment takes a byte.
         if plan.segments() > bytes.len() {
             return Err(Corrupt("sizes of a clip's segments end early"));
+        }
+        if plan.keys() * plan.words > justified_words(bytes.len()) {
+            return Err(Corrupt("more keys than the bytes of a clip justify"));
         }
         let mut stored = Stored {
             keys: vec![0; plan.keys() * plan.words],

@@ -79,13 +79,12 @@ impl Contexts {
 impl Plan {
     pub fn new(neighbours: &[[u32; 4]], weights: &[[i16; 4]], tables: &Shared) -> Option<Plan> {
         let points = neighbours.len();
-        let (map, slots) = (&tables.map, &tables.slots);
         let inside = |n: &[u32; 4]| n.iter().all(|&n| (n as usize) < points);
         if points >= (i32::MAX as usize) / LINE
             || !neighbours.iter().all(inside)
             || weights.len() != points
-            || map.iter().any(|&t| usize::from(t) >= slots.len())
-            || slots.len() > 255
+            || tables.map.iter().any(|&t| usize::from(t) >= tables.len())
+            || tables.len() > 255
         {
             return None;
         }
@@ -187,7 +186,7 @@ pub(super) fn decode(
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
         && bundle.fits(n)
-        && !matches!(source, Source::Tokens(t) if t.lanes < 8);
+        && !matches!(source, Source::Tokens(t) if t.lanes < 8 || s.tables.ready().is_none());
     if !fits {
         return false;
     }
@@ -759,6 +758,8 @@ impl<'a> Kernel<'a> {
         wide: bool,
         scratch: &mut [Vector<i16>],
     ) -> Kernel<'a> {
+        // Tables are there if there are tokens.
+        let ready = s.tables.ready();
         // In whole cache lines; there is one vector's worth of them to spare.
         let start = scratch.as_mut_ptr().cast::<u8>();
         let innovation = start.wrapping_add(start.addr().wrapping_neg() % LINE);
@@ -770,8 +771,11 @@ impl<'a> Kernel<'a> {
         }
         Kernel {
             plan,
-            directory: (bundle.layers).map(|l| s.tables.contexts.directory[l].as_ptr().cast()),
-            slots: s.tables.slots.as_ptr().cast(),
+            directory: (bundle.layers).map(|l| match ready {
+                Some(ready) => ready.contexts.directory[l].as_ptr().cast(),
+                None => std::ptr::null(),
+            }),
+            slots: ready.map_or(std::ptr::null(), |ready| ready.slots.as_ptr().cast()),
             step: bundle
                 .layers
                 .map(|l| _mm256_set1_epi16(s.grid.steps[l] as i16)),

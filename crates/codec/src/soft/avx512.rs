@@ -47,6 +47,14 @@ pub struct Lookup {
     zeros: [u16; 32],
 }
 
+/// What stands for it where there are no tokens.
+static NO_LOOKUP: Lookup = Lookup {
+    near: [0; 128],
+    shift: [0; 128],
+    tables: [[0; 128]; LAYERS],
+    zeros: [0; 32],
+};
+
 impl Lookup {
     pub fn new(map: &[u8; CONTEXTS], slots: &[super::rans::Slots]) -> Option<Lookup> {
         const { assert!(NEAR * PAST <= 128 && PAST_MOST <= 16) };
@@ -92,9 +100,12 @@ pub(super) fn decode(
     scratch: &mut [Vector<i16>],
 ) -> bool {
     let n = plan.points;
-    let Some(lookup) = &s.tables.contexts.lookup else {
+    let ready = s.tables.ready();
+    let lookup = ready.and_then(|ready| ready.contexts.lookup.as_deref());
+    if matches!(source, Source::Tokens(_)) && lookup.is_none() {
         return false;
-    };
+    }
+    let lookup = lookup.unwrap_or(&NO_LOOKUP);
     let fits = s.points() == n
         && n > 0
         && scratch.len() >= scratch_len(n)
@@ -251,7 +262,7 @@ impl<'a> Kernel<'a> {
         let mut kernel = Kernel {
             plan,
             lookup,
-            slots: s.tables.slots.as_ptr().cast(),
+            slots: (s.tables.ready()).map_or(std::ptr::null(), |ready| ready.slots.as_ptr().cast()),
             frames: out.len(),
             layers: bundle.layers,
             step: bundle.layers.map(|l| {

@@ -46,7 +46,7 @@ use super::lattice::Grid;
 use super::pack::{self, Unpacker};
 use super::rans::{self, LANES};
 use super::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
-use super::shared::{Sets, Shared};
+use super::shared::{Form, Sets, Shared};
 use super::tables::{self, LAYERS, NEAR};
 use super::token::{self, BitReader, ESCAPE, RAW_BITS};
 use super::weights::{self, FITS};
@@ -190,7 +190,7 @@ impl Static {
         let tables = match flags >> SET_SHIFT {
             0 => {
                 let size = c.varint()? as usize;
-                sets.own_set(c.take(size)?)?
+                sets.own_set(c.take(size)?, hierarchy.order.len())?
             }
             number => sets.default_set(number)?,
         };
@@ -518,9 +518,13 @@ impl<'a> Body<'a> {
             Source::Packed(_) => return self.block.map_or([0; 3], |b| b[at % BLOCK]),
         };
         let context = context();
-        let slots = &s.tables.slots[usize::from(s.tables.map[context])];
+        let table = usize::from(s.tables.map[context]);
         let k = tables::shift(context / tables::PAST % NEAR);
-        let token = t.rans.token(at & (t.lanes - 1), slots);
+        let lane = at & (t.lanes - 1);
+        let token = match &s.tables.form {
+            Form::Slots(ready) => t.rans.token(lane, |slot| ready.slots[table][slot as usize]),
+            Form::Ranges(ranges) => t.rans.token(lane, |slot| ranges[table].entry(slot)),
+        };
         if token == ESCAPE {
             return [0; 3].map(|_: i32| W::wrap(t.raw.take(W::BITS) as i32).get());
         }

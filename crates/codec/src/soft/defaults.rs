@@ -45,7 +45,7 @@ pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
         return Ok(known.clone());
     }
     let made = set(number)?;
-    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made))).clone())
+    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
 }
 
 /// All sets, ready to code with.

@@ -680,7 +680,8 @@ mod tests {
                     let mut bad = bytes.clone();
                     bad[at] ^= 1 << bit;
                     if let Ok(t) = Tables::decode(&bad) {
-                        crate::soft::shared::Shared::new(&t);
+                        crate::soft::shared::Shared::new(&t, 0);
+                        crate::soft::shared::Shared::new(&t, usize::MAX);
                     }
                 }
             }

@@ -240,7 +240,9 @@ impl Database {
             0 => 0,
             size => (options.memory / size as u64).min(chunks.len() as u64) as usize,
         };
-        let taken = (asked * slot_bytes) as u64;
+        let layers = || fixed.clips.iter().flat_map(|c| c.set.layers.iter().skip(1));
+        let keys: usize = layers().map(|l| l.plan.keys() * l.plan.words).sum();
+        let taken = (asked as u64 * slot_bytes as u64).saturating_add(4 * keys as u64);
         if taken > limits.max_memory {
             return Err(Error::limit(
                 &path,

@@ -9,7 +9,9 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, Piece};
 use meshreel_codec::clip::schedule::MAX_TIERS;
-use meshreel_codec::clip::stored::{Plan, Scratch, Stored, decode_keys, decode_segment};
+use meshreel_codec::clip::stored::{
+    Plan, Scratch, Stored, decode_keys, decode_segment, justified_words,
+};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
@@ -123,6 +125,10 @@ impl LayerSet {
                 *left -= piece.size;
                 let first = tier.last().map_or(0, |(first, p)| first + p.segments);
                 tier.push((first, *piece));
+            }
+            let size = pieces.iter().flatten().map(|(_, p)| p.size as usize).sum();
+            if l > 0 && plan.keys() * plan.words > justified_words(size) {
+                return Err(Corrupt("more keys than the bytes of a layer justify"));
             }
             let segments = |tier: &[(u32, Piece)]| -> u64 {
                 tier.iter().map(|(_, p)| u64::from(p.segments)).sum()

@@ -13,6 +13,9 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::local_heap::LocalHeap;
 use hdf5_reader::messages::attribute::AttributeMessage;
 use hdf5_reader::messages::attribute_info::AttributeInfoMessage;
+use hdf5_reader::messages::filter_pipeline::{
+    FILTER_DEFLATE, FILTER_FLETCHER32, FILTER_SHUFFLE,
+};
 use hdf5_reader::messages::link::{LinkMessage, LinkTarget};
 use hdf5_reader::messages::link_info::LinkInfoMessage;
 use hdf5_reader::messages::symbol_table_msg::SymbolTableMessage;
@@ -34,6 +37,11 @@ const WORK_PER_BYTE: u64 = 32;
 const WORK_AT_LEAST: u64 = 64 << 20;
 /// Deflate cannot do better than about 1,032 to one.
 const MOST_EXPANSION: u64 = 1100;
+/// Archives of numbers stay far from that: one array takes no more than this and so many times the file.
+const MOST_PLAIN: u64 = 64 << 20;
+const MOST_TIMES: u64 = 64;
+/// A chunk may be larger than its array, where that was meant to grow, but not by more.
+const MOST_CHUNK: u64 = 1 << 20;
 /// Largest object header: 2,000 attributes of 32 KiB.
 const MOST_HEADER: usize = 64 << 20;
 
@@ -217,7 +225,8 @@ impl Container {
         }
         let options = OpenOptions::default()
             .with_chunk_cache_bytes(4 << 20)
-            .with_max_read_bytes(usize::try_from(self.most_bytes()).unwrap_or(usize::MAX))
+            .with_max_read_bytes(in_memory(self.most_bytes()).unwrap_or(usize::MAX))
+            .with_max_chunk_bytes(in_memory(self.most_bytes().max(MOST_CHUNK))?)
             .with_max_object_header_bytes(MOST_HEADER);
         let file = Hdf5File::from_storage_with_options(self.raw.clone(), options)?;
         Ok(self.whole.get_or_init(|| file))
@@ -225,7 +234,32 @@ impl Container {
 
     /// More than any array can hold when unpacked.
     fn most_bytes(&self) -> u64 {
-        self.len().saturating_mul(MOST_EXPANSION)
+        let most = self.len().saturating_mul(MOST_TIMES);
+        let deflated = self.len().saturating_mul(MOST_EXPANSION);
+        deflated.min(most.saturating_add(MOST_PLAIN))
+    }
+
+    /// Whether an array in chunks of `chunk` bytes, packed by these filters, takes no more memory than its size and the
+    /// file justify. What is packed twice expands without bound.
+    fn check_chunks(&self, size: u64, chunk: Option<u64>, filters: &[u16]) -> Parsed<()> {
+        let wrong = |what: String| Err(Hdf5Error::InvalidData(what));
+        if size > self.most_bytes() {
+            return wrong(format!(
+                "an array of {size} bytes, more than the file can hold"
+            ));
+        }
+        if chunk.is_none_or(|chunk| chunk > size.max(MOST_CHUNK)) {
+            return wrong(format!("chunks larger than their array of {size} bytes"));
+        }
+        let known = [FILTER_DEFLATE, FILTER_SHUFFLE, FILTER_FLETCHER32];
+        if let Some(other) = filters.iter().find(|id| !known.contains(id)) {
+            return Err(Hdf5Error::UnsupportedFilter(format!("filter {other}")));
+        }
+        let twice = |id: &u16| filters.iter().filter(|other| *other == id).count() > 1;
+        match filters.iter().find(|id| twice(id)) {
+            Some(id) => wrong(format!("an array that is packed twice by filter {id}")),
+            None => Ok(()),
+        }
     }
 
     fn header(&self, address: u64) -> Parsed<ObjectHeader> {
@@ -286,11 +320,13 @@ impl Container {
 
     fn parse_array(&self, address: u64) -> Parsed<Data> {
         let (mut shape, mut count, mut layout, mut key) = (None, None, None, None);
+        let mut filters = Vec::new();
         for message in self.header(address)?.messages {
             match message {
                 HdfMessage::Datatype(t) => shape = element(&t.datatype),
                 HdfMessage::Dataspace(space) => count = Some(space.num_elements()?),
                 HdfMessage::DataLayout(l) => layout = Some(l.layout),
+                HdfMessage::FilterPipeline(p) => filters = p.filters.iter().map(|f| f.id).collect(),
                 HdfMessage::Attribute(a) if a.name == "key" => {
                     key = <[u8; 16]>::try_from(a.raw_data.as_slice())
                         .ok()
@@ -331,12 +367,10 @@ impl Container {
                 }
                 Place::At(address)
             }
-            DataLayout::Chunked { .. } => {
-                if size > self.most_bytes() {
-                    return Err(Hdf5Error::InvalidData(format!(
-                        "an array of {size} bytes, more than the file can hold"
-                    )));
-                }
+            DataLayout::Chunked { dims, .. } => {
+                let mut dims = dims.iter().map(|&n| u64::from(n));
+                let chunk = dims.try_fold(shape.bytes, |bytes, n| bytes.checked_mul(n));
+                self.check_chunks(size, chunk, &filters)?;
                 Place::Chunked
             }
         };

@@ -425,3 +425,155 @@ static ROUNDS: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
         .and_then(|r| r.parse().ok());
     rounds.unwrap_or(1500)
 });
+
+/// A zlib stream of so many zeros, by a run of 258 bytes at a time with HDF5's and everybody's fixed codes.
+fn zeros(count: u32) -> Vec<u8> {
+    let (mut out, mut held, mut bits) = (vec![0x78, 0x9c], 0u64, 0);
+    let mut put = |value: u64, count: u32| {
+        held |= value << bits;
+        bits += count;
+        while bits >= 8 {
+            out.push(held as u8);
+            held >>= 8;
+            bits -= 8;
+        }
+    };
+    // Last block, fixed codes; codes begin with their highest bit.
+    put(0b011, 3);
+    let code = |value: u32, length: u32| u64::from(value.reverse_bits() >> (32 - length));
+    for _ in 0..1 + (count - 1) % 258 {
+        put(code(0x30, 8), 8);
+    }
+    for _ in 0..(count - 1) / 258 {
+        // 258 bytes of one byte before.
+        put(code(0b1100_0101, 8), 8);
+        put(0, 5);
+    }
+    put(code(0, 7), 7);
+    put(0, 7);
+    out.extend(((count % 65521) << 16 | 1).to_be_bytes());
+    out
+}
+
+/// The first array in chunks of a file of ours, made another: numbers, numbers of its chunk, filters and data; its key is
+/// that of what it decodes to.
+fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> Vec<u8> {
+    const HEADER: usize = 5343;
+    let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
+    let mut file = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let (first, end) = (HEADER + 8, HEADER + 8 + 256);
+    assert!(file[HEADER..].starts_with(b"OHDR") && file[HEADER + 5..first] == [1, 0, 1]);
+    let address = file.len() as u64;
+    let mut messages = Vec::new();
+    let mut at = first;
+    while at < end {
+        let size = usize::from(u16::from_le_bytes([file[at + 1], file[at + 2]]));
+        let (kind, flags) = (file[at], file[at + 3]);
+        let mut body = file[at + 4..at + 4 + size].to_vec();
+        match kind {
+            1 => {
+                body[4..12].copy_from_slice(&count.to_le_bytes());
+                body[12..20].copy_from_slice(&count.to_le_bytes());
+            }
+            // Version 5, in chunks, one of them and filtered; two sizes of four bytes.
+            8 => {
+                body = vec![5, 2, 2, 2, 4];
+                body.extend(chunk.to_le_bytes());
+                body.extend(4u32.to_le_bytes());
+                body.push(1);
+                body.extend((data.len() as u64).to_le_bytes());
+                body.extend([0; 4]);
+                body.extend(address.to_le_bytes());
+            }
+            11 => {
+                body = vec![2, filters.len() as u8];
+                for id in filters {
+                    let value = if *id == 2 { 4 } else { 6u32 };
+                    body.extend(id.to_le_bytes());
+                    body.extend([0, 0, 1, 0]);
+                    body.extend(value.to_le_bytes());
+                }
+            }
+            12 => {
+                let from = body.len() - 16;
+                body[from..].copy_from_slice(&key.to_le_bytes());
+            }
+            // What is left.
+            0 => body.clear(),
+            _ => {}
+        }
+        messages.push((kind, flags, body));
+        at += 4 + size;
+    }
+    let mut header = Vec::new();
+    for (kind, flags, mut body) in messages {
+        if kind == 0 {
+            body.resize(256 - header.len() - 4, 0);
+        }
+        header.push(kind);
+        header.extend((body.len() as u16).to_le_bytes());
+        header.push(flags);
+        header.extend(body);
+    }
+    file[first..end].copy_from_slice(&header);
+    let sum = jenkins_lookup3(&file[HEADER..end]);
+    file[end..end + 4].copy_from_slice(&sum.to_le_bytes());
+    file.extend(data);
+    // The superblock says where the file ends.
+    let length = file.len() as u64;
+    file[28..36].copy_from_slice(&length.to_le_bytes());
+    let sum = jenkins_lookup3(&file[..44]);
+    file[44..48].copy_from_slice(&sum.to_le_bytes());
+    file
+}
+
+/// Bytes of the largest sample, and the last error of any.
+fn largest(file: Vec<u8>) -> (usize, Option<Error>) {
+    let archive = from_bytes(Path::new("crafted.abc"), file).unwrap();
+    let (mut most, mut failed) = (0, None);
+    let mut objects = vec![archive.top()];
+    let mut bytes = Vec::new();
+    while let Some(object) = objects.pop() {
+        objects.extend(archive.children(object).unwrap().iter().map(|c| c.id));
+        let mut compounds = vec![archive.properties_of(object).unwrap()];
+        while let Some(compound) = compounds.pop() {
+            for p in archive.properties(compound).unwrap() {
+                if p.kind == PropertyKind::Compound {
+                    compounds.push(p.id);
+                    continue;
+                }
+                for i in 0..p.samples {
+                    match archive.read(p.id, i, &mut bytes) {
+                        Ok(()) => most = most.max(bytes.len()),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+            }
+        }
+    }
+    (most, failed)
+}
+
+/// Chunks with the digest of what they decode to, which only memory speaks against.
+#[test]
+fn few_bytes_of_chunks_cannot_ask_for_much_memory() {
+    let key = |numbers: u32| murmur3(&vec![0; 4 * numbers as usize]);
+    // Repacked as it was meant to be.
+    let small = 30_000;
+    let (most, failed) = largest(repacked(small.into(), small, &[1], &zeros(4 * small), key(small)));
+    assert_eq!((most, failed.map(|e| e.to_string())), (120_000, None));
+    let much = 40 << 20;
+    let data = zeros(4 * much);
+    let key_of_much = key(much);
+    let crafted = [
+        ("an array of", repacked(much.into(), much, &[1], &data, key_of_much)),
+        ("chunks larger", repacked(4, much, &[1], &data, key(4))),
+        ("packed twice", repacked(small.into(), small, &[1, 1], &zeros(4 * small), key(small))),
+        ("filter 4", repacked(small.into(), small, &[4], &zeros(4 * small), key(small))),
+    ];
+    for (what, file) in crafted {
+        let (most, failed) = largest(file);
+        let said = failed.map(|e| e.to_string()).unwrap_or_default();
+        assert!(said.contains(what) && most < 1 << 20, "{what}: {said}, {most}");
+    }
+}
