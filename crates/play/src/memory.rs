@@ -172,7 +172,7 @@ impl Parts<'_> {
         }
         sum.list::<Words>(mesh.streams.len());
         sum.list::<Vec<Cells>>(mesh.streams.len());
-        sum.list::<Option<Predicted>>(mesh.streams.len());
+        sum.list::<Option<Box<Predicted>>>(mesh.streams.len());
         for (s, stream) in mesh.streams.iter().enumerate() {
             if !mesh.is_attribute(s) || self.limits.attributes {
                 self.stream(mesh, stream, sum);
@@ -201,6 +201,7 @@ impl Parts<'_> {
                 sum.add(u64::from(stream.states), 4);
                 sum.add(vertices, NORMAL_VERTEX);
                 sum.add(indices, NORMAL_INDEX);
+                sum.list::<Predicted>(1);
                 sum.add(1, NORMALS);
             }
             Coding::Cells | Coding::Heights => {
@@ -280,6 +281,9 @@ impl Parts<'_> {
         let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
         sum.add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
         sum.add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));
+        // The last one of source maps that was asked for.
+        let maps = chunks().filter(|c| c.kind == kind::SOURCE_MAP);
+        sum.add(1, u64::from(maps.map(|c| c.raw_size).max().unwrap_or(0)));
         // For each mesh where it is found.
         sum.add(self.description.meshes.len() as u64, 24);
     }

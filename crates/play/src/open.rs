@@ -122,6 +122,8 @@ struct Shared {
     apart: bool,
     layout: Layout,
     statics: Mutex<Option<Arc<Statics>>>,
+    /// The last chunk of source maps that was asked for.
+    maps: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
 }
 
 impl Reel {
@@ -198,6 +200,7 @@ impl Reel {
                 attributes: limits.attributes,
                 apart,
                 statics: Mutex::new(None),
+                maps: Mutex::new(None),
             }),
         })
     }
@@ -310,7 +313,7 @@ impl Reel {
             return Ok(None);
         }
         let at = || format!("source map of {}", record.path);
-        let chunk = self.chunk(record.source_map.chunk, &mut Decompressor::new())?;
+        let chunk = self.map_chunk(record.source_map.chunk)?;
         let bytes = slice(self.path(), &chunk, record.source_map, at)?;
         let (map, used) =
             source_map::decode(bytes).map_err(|c| Error::corrupt(self.path(), c, at()))?;
@@ -365,10 +368,9 @@ impl Reel {
         if record.method == Method::Fluid || record.connectivity.size == 0 {
             return Ok(None);
         }
-        let at = || format!("indices of {}", record.path);
-        let chunk = self.chunk(record.connectivity.chunk, &mut Decompressor::new())?;
-        let bytes = slice(self.path(), &chunk, record.connectivity, at)?;
-        Ok(grid::shape(bytes).map(|shape| [shape.width, shape.height]))
+        let statics = self.statics()?;
+        let shape = grid::shape(&statics.meshes[mesh].made_of.connectivity);
+        Ok(shape.map(|shape| [shape.width, shape.height]))
     }
 
     /// Chunks of its units, in order.
@@ -406,6 +408,18 @@ impl Reel {
     pub(crate) fn set_statics(&self, statics: &Arc<Statics>) {
         let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
         *held = Some(statics.clone());
+    }
+
+    /// Content of a chunk of source maps: the last one is kept, as very many meshes share it.
+    fn map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
+        let mut held = (self.shared.maps.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, content)) = held.as_ref().filter(|(number, _)| *number == chunk) {
+            return Ok(content.clone());
+        }
+        *held = None;
+        let content = Arc::new(self.chunk(chunk, &mut Decompressor::new())?);
+        *held = Some((chunk, content.clone()));
+        Ok(content)
     }
 
     /// Content of a chunk, decompressed.

@@ -48,7 +48,7 @@ pub(crate) struct StaticMesh {
     /// Per stream of cells its parts.
     pub cells: Vec<Vec<Cells>>,
     /// Per stream of predicted normals what predicts them.
-    pub normals: Vec<Option<Predicted>>,
+    pub normals: Vec<Option<Box<Predicted>>>,
 }
 
 /// What determines all that a [`StaticMesh`] holds.
@@ -199,9 +199,16 @@ fn read_values(
     };
     // Predicted normals stand on what comes after them too.
     let mut predicted = Vec::new();
+    // Exactly: there may be very many meshes.
+    mesh.streams.reserve_exact(record.streams.len());
+    mesh.cells.reserve_exact(record.streams.len());
+    mesh.normals.reserve_exact(record.streams.len());
     for (s, stream) in record.streams.iter().enumerate() {
         let rest = after(bytes, used);
         let mut parts = Vec::new();
+        if stream.coding.has_cells() {
+            parts.reserve_exact(cell_parts(stream));
+        }
         let mut words = Words::zeroed(1, 0);
         match stream.coding {
             _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
@@ -236,7 +243,7 @@ fn read_values(
         let kind = (stream.semantic, u32::from(stream.bits), stream.states);
         let (made, _) = Predicted::read(rest, kind, &mesh.indices, positions, uvs)?;
         mesh.streams[s] = Words::U16(made.first(positions));
-        mesh.normals[s] = Some(made);
+        mesh.normals[s] = Some(Box::new(made));
     }
     all_used(bytes, used)
 }

@@ -112,7 +112,7 @@ impl Strip {
         let extent = Extent {
             low: [0.0, -0.2, -0.5],
             high: [self.points as f32, 1.2, 0.5],
-            radius: 1e-3,
+            radius: 1e-3f64.max(2e-4 * f64::from(self.points)),
             axes: 3,
         };
         let options = encode::Options {

@@ -197,6 +197,8 @@ impl ReelInfo {
         let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
         let number_bytes = reel.chunk_bytes(kind::NUMBERS);
         let sizes = mesh_bytes(reel, wanted)?;
+        // Reads static data: what it takes is known afterwards.
+        let meshes = mesh_infos(reel, frames.len(), sizes.as_deref())?;
         Ok(ReelInfo {
             kind: "reel",
             file: reel.path().display().to_string(),
@@ -244,7 +246,7 @@ impl ReelInfo {
                 .iter()
                 .map(|node| node_info(node, frames.len()))
                 .collect(),
-            meshes: mesh_infos(reel, frames.len(), sizes.as_deref())?,
+            meshes,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
             attributes: attributes::infos(reel)?,
