@@ -61,11 +61,14 @@ pub struct Origin<'a> {
 
 const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// The direction of a normal, if it has one.
-fn unit(n: [f32; 3]) -> Option<[f32; 3]> {
-    DVec3::from_array(n.map(f64::from))
-        .try_normalize()
-        .map(|v| v.to_array().map(|x| x as f32))
+/// A normal of length 1.
+fn unit(n: [f32; 3]) -> DVec3 {
+    let up = DVec3::from_array(UP.map(f64::from));
+    DVec3::from_array(n.map(f64::from)).normalize_or(up)
+}
+
+fn rounded(n: DVec3) -> [f32; 3] {
+    n.to_array().map(|v| v as f32)
 }
 
 impl Origin<'_> {
@@ -118,22 +121,22 @@ impl Origin<'_> {
         frame: usize,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<(), Error> {
+        // In f64 until they are turned: a flat matrix magnifies what rounding leaves.
+        let mut values: Vec<DVec3>;
         match (prepared.normals, &source.mesh.normals) {
             (Normals::File, Some(attribute)) => {
                 self.attribute(source, attribute, source.times[frame], UP, None, out)?;
-                out.iter_mut().for_each(|n| *n = unit(*n).unwrap_or(UP));
+                values = out.iter().map(|n| unit(*n)).collect();
             }
             _ => {
                 let made = normals::normals(object, self.faces, source.mesh.winding, self.groups);
-                out.clear();
-                out.extend(self.corner.iter().map(|&c| {
-                    self.groups
-                        .corner
-                        .get(c as usize)
-                        .and_then(|&g| made.get(g as usize))
-                        .copied()
-                        .unwrap_or(UP)
-                }));
+                let of = |&c: &u32| {
+                    let group = self.groups.corner.get(c as usize);
+                    group.and_then(|&g| made.get(g as usize)).copied()
+                };
+                let up = UP.map(f64::from);
+                let corners = self.corner.iter();
+                values = corners.map(|c| of(c).unwrap_or(up).into()).collect();
             }
         }
         if let Some(matrices) = &source.matrices {
@@ -145,13 +148,12 @@ impl Origin<'_> {
                 m.z_axis.cross(m.x_axis),
                 m.x_axis.cross(m.y_axis),
             );
-            for n in out.iter_mut() {
-                let turned = cofactor * DVec3::from_array(n.map(f64::from)) * sign;
-                *n = turned
-                    .try_normalize()
-                    .map_or(*n, |v| v.to_array().map(|x| x as f32));
+            for n in &mut values {
+                *n = (cofactor * *n * sign).normalize_or(*n);
             }
         }
+        out.clear();
+        out.extend(values.into_iter().map(rounded));
         Ok(())
     }
 }

@@ -520,7 +520,7 @@ pub fn prepare(
     let mut groups = normals::Groups::default();
     if prepared.normals == Normals::Made {
         groups = normals::smooth_groups(&first, &faces, options.smooth_angle);
-        if options.smooth_angle.is_some() {
+        if groups.parted {
             splitter.refine(|c| [groups.corner[c as usize]]);
         }
     }

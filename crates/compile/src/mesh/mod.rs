@@ -1,6 +1,7 @@
 //! Passes over one mesh, in the order of [`crate::plan`]: each one file and each functions of slices; no files, no shared state.
 
 pub mod attributes;
+pub mod doubles;
 pub mod faces;
 pub mod hash;
 pub mod materials;

@@ -6,13 +6,22 @@
 //! above 180°. Sums are in f64 and in corner order, hence the same on every run.
 //!
 //! Corners that share a normal form a *group*: all corners of a point, or with a crease angle the corners of a point that
-//! are connected over edges which are less sharp.
+//! are connected over edges which are less sharp. Without one, the corners of a point of faces whose other side stands on the
+//! same points are parted too: those of two faces stay together that go opposite ways along an edge and are not each other's other side.
+//!
+//! Where the weighted normals of a group cancel each other, down to [`CANCELLED`] of the sum of the weights, none is defined
+//! (`docs/PROMISE.md`); the group then has that of its first face.
 
+use super::doubles::Doubles;
 use super::faces::Faces;
 use meshreel_scene::Winding;
 
 /// Group of a corner that belongs to no usable face.
 pub const NO_GROUP: u32 = u32::MAX;
+
+/// Length of a sum of weighted unit normals, as part of the sum of their weights, below which it is what rounding left over. Well below
+/// the 1e-6 at which nothing is promised any more, so that two ways to compute a sum cannot disagree where something is.
+const CANCELLED: f64 = 1e-9;
 
 /// Which corners share a normal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,16 +30,16 @@ pub struct Groups {
     pub corner: Vec<u32>,
     /// Number of groups.
     pub count: usize,
+    /// True where some corners of one point do not.
+    pub parted: bool,
 }
 
 /// Smoothing groups. `angle` in degrees: edges where the normals of the two faces differ by more are hard; none or ≥ 180: the
-/// groups are the points. Boundary edges, edges of more than two faces and edges whose faces turn different ways are hard.
+/// groups are the points, but for the two sides of faces on the same points. Boundary edges, edges of more than two faces and edges
+/// whose faces turn different ways are hard.
 pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) -> Groups {
     let Some(angle) = angle.filter(|a| *a < 180.0) else {
-        return Groups {
-            corner: faces.corner_point.clone(),
-            count: faces.points,
-        };
+        return sides(faces);
     };
     let limit = angle.max(0.0).to_radians().cos();
     // Rounding must not make the edges between two faces of one plane hard.
@@ -80,24 +89,90 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
             sets.join(next[c as usize], d);
         }
     }
-    let mut groups = Groups {
-        corner: vec![NO_GROUP; corners],
-        count: 0,
-    };
-    for c in 0..corners {
-        if faces.corner_point[c] == NO_GROUP {
-            continue;
+    sets.groups(&faces.corner_point)
+}
+
+/// The points, of which those on both sides of a face are parted.
+fn sides(faces: &Faces) -> Groups {
+    let doubles = Doubles::new(faces);
+    let two_sided =
+        || (doubles.sets()).filter(|set| set[0].backward != set[set.len() - 1].backward);
+    if two_sided().next().is_none() {
+        return Groups {
+            corner: faces.corner_point.clone(),
+            count: faces.points,
+            parted: false,
+        };
+    }
+    let mut marked = vec![false; faces.points];
+    // Faces on the same points have the same number.
+    let mut shape: Vec<u32> = (0..faces.list.len() as u32).collect();
+    let mut sets = Sets((0..faces.corner_point.len() as u32).collect());
+    for set in two_sided() {
+        let first = faces.list[set[0].face as usize];
+        for &p in &faces.corner_point[first.range()] {
+            marked[p as usize] = true;
         }
-        // Roots are the smallest members, so a root has its number before the others ask for it.
-        let root = sets.root(c as u32) as usize;
-        if root == c {
-            groups.corner[c] = groups.count as u32;
-            groups.count += 1;
-        } else {
-            groups.corner[c] = groups.corner[root];
+        for pair in set.windows(2).filter(|p| p[0].backward == p[1].backward) {
+            let [a, b] = [0, 1].map(|i| (&pair[i], &faces.list[pair[i].face as usize]));
+            for k in 0..first.count {
+                sets.join(a.0.corner(a.1, k), b.0.corner(b.1, k));
+            }
+        }
+        for double in set {
+            shape[double.face as usize] = set[0].face;
         }
     }
-    groups
+    // Edges at such points: both points, whether it is walked from the smaller, the face's number, and its corners at both points.
+    let mut edges: Vec<(u32, u32, bool, u32, [u32; 2])> = Vec::new();
+    let mut first_corner = vec![NO_GROUP; faces.points];
+    for (face, &shape) in faces.list.iter().zip(&shape) {
+        let range = face.range();
+        for c in range.clone() {
+            let d = if c + 1 == range.end {
+                range.start
+            } else {
+                c + 1
+            };
+            let [a, b] = [c, d].map(|c| faces.corner_point[c]);
+            if !marked[a as usize] {
+                let first = &mut first_corner[a as usize];
+                *first = (*first).min(c as u32);
+                sets.join(*first, c as u32);
+            }
+            if a != b && (marked[a as usize] || marked[b as usize]) {
+                let (c, d) = (c as u32, d as u32);
+                edges.push(match a < b {
+                    true => (a, b, true, shape, [c, d]),
+                    false => (b, a, false, shape, [d, c]),
+                });
+            }
+        }
+    }
+    edges.sort_unstable();
+    for same in edges.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+        let (back, forth) = same.split_at(same.partition_point(|e| !e.2));
+        // Everything is joined with what goes the other way and is not its other side: two of those reach all that can be reached.
+        for (one, others) in [(back, forth), (forth, back)] {
+            let Some(first) = others.first() else {
+                continue;
+            };
+            let second = others.iter().find(|e| e.3 != first.3);
+            for edge in one {
+                for other in [Some(first), second].into_iter().flatten() {
+                    if edge.3 == other.3 {
+                        continue;
+                    }
+                    for (k, point) in [edge.0, edge.1].into_iter().enumerate() {
+                        if marked[point as usize] {
+                            sets.join(edge.4[k], other.4[k]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    sets.groups(&faces.corner_point)
 }
 
 /// Unit normal of each group, pointing outside. Groups without faces of any area get +z.
@@ -106,8 +181,9 @@ pub fn normals(
     faces: &Faces,
     winding: Winding,
     groups: &Groups,
-) -> Vec<[f32; 3]> {
+) -> Vec<[f64; 3]> {
     let mut sums = vec![[0f64; 3]; groups.count];
+    let mut weights = vec![0f64; groups.count];
     let mut local: Vec<[f64; 3]> = Vec::new();
     for face in &faces.list {
         let range = face.range();
@@ -122,7 +198,9 @@ pub fn normals(
             let before = local[if i == 0 { count - 1 } else { i - 1 }];
             let after = local[if i + 1 == count { 0 } else { i + 1 }];
             let w = interior_angle(before, local[i], after, n);
-            let sum = &mut sums[groups.corner[range.start + i] as usize];
+            let group = groups.corner[range.start + i] as usize;
+            weights[group] += w;
+            let sum = &mut sums[group];
             for k in 0..3 {
                 sum[k] += w * n[k];
             }
@@ -132,8 +210,28 @@ pub fn normals(
         Winding::CounterClockwise => 1.0,
         Winding::Clockwise => -1.0,
     };
+    let mut cancelled = vec![false; groups.count];
+    for ((cancelled, sum), weight) in cancelled.iter_mut().zip(&sums).zip(&weights) {
+        *cancelled = *weight > 0.0 && dot(*sum, *sum).sqrt() <= CANCELLED * weight;
+    }
+    if cancelled.contains(&true) {
+        for face in &faces.list {
+            let range = face.range();
+            let hit = |&group: &u32| cancelled[group as usize];
+            if !groups.corner[range.clone()].iter().any(hit) {
+                continue;
+            }
+            if let Some(n) = unit(face_normal(positions, &faces.corner_point[range.clone()])) {
+                for &group in &groups.corner[range] {
+                    if std::mem::take(&mut cancelled[group as usize]) {
+                        sums[group as usize] = n;
+                    }
+                }
+            }
+        }
+    }
     sums.iter()
-        .map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| (sign * v) as f32)))
+        .map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| sign * v)))
         .collect()
 }
 
@@ -209,6 +307,29 @@ impl Sets {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
+
+    /// Numbers the sets of corners that have a point.
+    fn groups(mut self, corner_point: &[u32]) -> Groups {
+        let mut groups = Groups {
+            corner: vec![NO_GROUP; corner_point.len()],
+            count: 0,
+            parted: true,
+        };
+        for c in 0..corner_point.len() {
+            if corner_point[c] == NO_GROUP {
+                continue;
+            }
+            // Roots are the smallest members, so a root has its number before the others ask for it.
+            let root = self.root(c as u32) as usize;
+            if root == c {
+                groups.corner[c] = groups.count as u32;
+                groups.count += 1;
+            } else {
+                groups.corner[c] = groups.corner[root];
+            }
+        }
+        groups
+    }
 }
 
 #[cfg(test)]
@@ -230,19 +351,19 @@ mod tests {
         0, 3, 2, 1, 4, 5, 6, 7, 0, 1, 5, 4, 2, 3, 7, 6, 1, 2, 6, 5, 0, 4, 7, 3,
     ];
 
-    fn close(a: [f32; 3], b: [f32; 3]) -> bool {
+    fn close(a: [f64; 3], b: [f64; 3]) -> bool {
         (0..3).all(|k| (a[k] - b[k]).abs() < 1e-6)
     }
 
     #[test]
     fn a_cube_is_smooth_or_hard() {
         let faces = Faces::new(&[4; 6], &CUBE_FACES, 8);
-        let d = 1.0 / 3f32.sqrt();
+        let d = 1.0 / 3f64.sqrt();
         let all = smooth_groups(&CUBE, &faces, None);
         assert_eq!(all.count, 8);
         let n = normals(&CUBE, &faces, Winding::CounterClockwise, &all);
         for (n, p) in n.iter().zip(&CUBE) {
-            assert!(close(*n, p.map(|v| v * d)));
+            assert!(close(*n, p.map(|v| f64::from(v) * d)));
         }
         let clockwise = normals(&CUBE, &faces, Winding::Clockwise, &all);
         assert!(close(clockwise[6], [-d; 3]));
@@ -335,15 +456,97 @@ mod tests {
             let groups = smooth_groups(&points, &faces, angle);
             assert!(groups.corner.iter().all(|&g| (g as usize) < groups.count));
             for n in normals(&points, &faces, Winding::Clockwise, &groups) {
-                let length = n.iter().map(|v| v * v).sum::<f32>();
+                let length = n.iter().map(|v| v * v).sum::<f64>();
                 assert!((length - 1.0).abs() < 1e-5, "{n:?}");
             }
         }
-        let all = smooth_groups(&points, &faces, None);
+        let one = Faces::new(&[3], &indices[..3], 6);
+        let all = smooth_groups(&points, &one, None);
         assert_eq!(
-            normals(&points, &faces, Winding::Clockwise, &all)[4],
+            normals(&points, &one, Winding::Clockwise, &all)[4],
             [0., 0., 1.]
         );
+    }
+
+    /// A sheet of n×n quads on (n+1)² points, in the plane z = 0.
+    fn sheet(n: i32) -> (Vec<[f32; 3]>, Vec<i32>) {
+        let points =
+            (0..(n + 1) * (n + 1)).map(|p| [(p % (n + 1)) as f32, (p / (n + 1)) as f32, 0.]);
+        let quad = |q: i32| {
+            let a = q / n * (n + 1) + q % n;
+            [a, a + 1, a + n + 2, a + n + 1]
+        };
+        (points.collect(), (0..n * n).flat_map(quad).collect())
+    }
+
+    #[test]
+    fn the_sides_of_a_leaf_card_have_their_own_normals() {
+        let (points, front) = sheet(3);
+        let mut both = front.clone();
+        both.extend(front.chunks(4).flat_map(|q| [q[3], q[2], q[1], q[0]]));
+        let faces = Faces::new(&[4; 18], &both, 16);
+        for angle in [None, Some(180.0)] {
+            let groups = smooth_groups(&points, &faces, angle);
+            assert!(groups.parted);
+            assert_eq!(groups.count, 32, "one per point and side");
+            let n = normals(&points, &faces, Winding::CounterClockwise, &groups);
+            for c in 0..both.len() {
+                let up = if c < front.len() { 1. } else { -1. };
+                assert!(close(n[groups.corner[c] as usize], [0., 0., up]), "{c}");
+            }
+        }
+        // The front again, and a wing at one corner that has one side only and takes part in the front.
+        let mut more = both.clone();
+        more.extend(&front);
+        more.extend([1, 0, 16, 17]);
+        let mut points = points.clone();
+        points.extend([[0., -1., 0.], [1., -1., 0.]]);
+        let faces = Faces::new(&[4; 28], &more, 18);
+        let groups = smooth_groups(&points, &faces, None);
+        assert_eq!(groups.count, 34);
+        assert_eq!(
+            groups.corner[both.len()..][..front.len()],
+            groups.corner[..front.len()]
+        );
+        assert_eq!(
+            groups.corner[more.len() - 4..][..2],
+            [groups.corner[1], groups.corner[0]]
+        );
+        // A sheet with one side is left as it was.
+        let faces = Faces::new(&[4; 9], &front, 16);
+        let groups = smooth_groups(&points, &faces, None);
+        assert!(!groups.parted && groups.corner == faces.corner_point);
+    }
+
+    #[test]
+    fn what_cancels_has_the_normal_of_its_first_face() {
+        // A folded sheet whose halves lie on each other with points of their own but along the fold, 0 and 1.
+        let points = [
+            [0., 0., 0.],
+            [0., 1., 0.],
+            [0.3, 0.9, 0.1],
+            [0.3, 0.1, 0.1],
+            [0.3, 0.9, 0.1],
+            [0.3, 0.1, 0.1],
+        ];
+        let faces = Faces::new(&[4; 2], &[0, 1, 2, 3, 1, 0, 5, 4], 6);
+        let groups = smooth_groups(&points, &faces, None);
+        let n = normals(&points, &faces, Winding::CounterClockwise, &groups);
+        assert!(close(n[0], n[2]) && close(n[1], n[2]), "{n:?}");
+        assert!(close(n[2], n[4].map(|v| -v)));
+    }
+
+    #[test]
+    fn two_hundred_thousand_faces_on_one_edge() {
+        // Triangles of both sides around the edge 0–1, each with a point of its own.
+        let count = 100_000;
+        let indices: Vec<i32> = (0..count)
+            .flat_map(|i| [0, 1, i + 2, 1, 0, i + 2])
+            .collect();
+        let faces = Faces::new(&vec![3; 2 * count as usize], &indices, count as usize + 2);
+        let groups = sides(&faces);
+        // All others lie between the two sides of one, so the points of the edge have one group; the others two.
+        assert_eq!(groups.count, 2 + 2 * count as usize);
     }
 
     #[test]

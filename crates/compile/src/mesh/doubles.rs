@@ -1,0 +1,160 @@
+//! Faces that stand on the same points: repeats, which say nothing new, and opposites, the two sides of a leaf card or of a sheet whose
+//! sides share their points.
+//!
+//! A face *repeats* another where it names the same points in the same cyclic order, and is *opposite* to it where it names them in the
+//! reverse order. A face that names a point twice does neither. Meshes without such faces, nearly all, cost one sort of a number per face.
+
+use super::faces::{Face, Faces};
+use std::cmp::Ordering;
+
+/// The faces of a mesh that are not alone on their points.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Doubles {
+    /// Such faces, those on the same points one after the other, repeats next to each other, each in the order of the file.
+    list: Vec<Double>,
+    /// How many faces stand on the same points, along the list.
+    sizes: Vec<usize>,
+}
+
+/// One of them. Its canonical order begins at its smallest point and goes on to the smaller neighbour of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Double {
+    /// Its place among the usable faces.
+    pub face: u32,
+    /// Corner of its smallest point, counted from its first.
+    start: u32,
+    /// The file names its points against the canonical order.
+    pub backward: bool,
+}
+
+impl Double {
+    /// A corner of the file's list, by its place in the canonical order.
+    pub fn corner(&self, face: &Face, k: u32) -> u32 {
+        let n = face.count;
+        let at = match self.backward {
+            false => self.start + k,
+            true => self.start + n - k,
+        };
+        face.first + at % n
+    }
+}
+
+impl Doubles {
+    /// Finds them.
+    pub fn new(faces: &Faces) -> Doubles {
+        let mut by_sum: Vec<(u64, u32)> = (0..)
+            .zip(&faces.list)
+            .map(|(at, face)| (sum(&faces.corner_point[face.range()]), at))
+            .collect();
+        by_sum.sort_unstable();
+        let mut list: Vec<Double> = Vec::new();
+        for same in by_sum.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            list.extend(same.iter().filter_map(|&(_, face)| double(faces, face)));
+        }
+        list.sort_unstable_by(|a, b| {
+            let order = points(faces, a).cmp(points(faces, b));
+            let order = order.then(a.backward.cmp(&b.backward));
+            order.then(a.face.cmp(&b.face))
+        });
+        let mut out = Doubles::default();
+        let alike =
+            |a: &Double, b: &Double| points(faces, a).cmp(points(faces, b)) == Ordering::Equal;
+        for same in list.chunk_by(alike).filter(|c| c.len() > 1) {
+            out.list.extend(same);
+            out.sizes.push(same.len());
+        }
+        out
+    }
+
+    /// Faces on the same points, set by set.
+    pub fn sets(&self) -> impl Iterator<Item = &[Double]> {
+        let mut rest = &self.list[..];
+        self.sizes.iter().map(move |&size| {
+            let (set, after) = rest.split_at(size);
+            rest = after;
+            set
+        })
+    }
+}
+
+/// A number that faces on the same points share, whatever their order.
+fn sum(points: &[u32]) -> u64 {
+    let mix = |&p: &u32| {
+        let mut x = u64::from(p).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    };
+    points.iter().map(mix).fold(0, u64::wrapping_add)
+}
+
+/// None where a point is named twice.
+fn double(faces: &Faces, face: u32) -> Option<Double> {
+    let own = &faces.corner_point[faces.list[face as usize].range()];
+    let mut sorted = own.to_vec();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|w| w[0] == w[1]) {
+        return None;
+    }
+    let n = own.len();
+    let start = own.iter().position(|&p| p == sorted[0])?;
+    Some(Double {
+        face,
+        start: start as u32,
+        backward: own[(start + n - 1) % n] < own[(start + 1) % n],
+    })
+}
+
+/// How many points a face has, and which, in canonical order.
+fn points<'a>(faces: &'a Faces, double: &'a Double) -> impl Iterator<Item = u32> + 'a {
+    let face = &faces.list[double.face as usize];
+    let point = |k| faces.corner_point[double.corner(face, k) as usize];
+    std::iter::once(face.count).chain((0..face.count).map(point))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_and_opposites_are_found() {
+        // A quad, a triangle, the quad turned, the quad's other side, other quads on its points, a face with a point twice, and that again.
+        let quads = [
+            [0, 1, 2, 3],
+            [2, 3, 0, 1],
+            [3, 2, 1, 0],
+            [0, 2, 1, 3],
+            [0, 1, 0, 2],
+            [0, 1, 0, 2],
+        ];
+        let mut counts = vec![4; 6];
+        counts.insert(1, 3);
+        let mut indices = quads.concat();
+        indices.splice(4..4, [0, 1, 2]);
+        let faces = Faces::new(&counts, &indices, 4);
+        let doubles = Doubles::new(&faces);
+        let sets: Vec<_> = doubles.sets().collect();
+        assert_eq!(sets.len(), 1);
+        let found: Vec<(u32, bool)> = sets[0].iter().map(|d| (d.face, d.backward)).collect();
+        assert_eq!(found, [(0, false), (2, false), (3, true)]);
+        // Corners in canonical order are of the same points.
+        for k in 0..4 {
+            let of =
+                |d: &Double| faces.corner_point[d.corner(&faces.list[d.face as usize], k) as usize];
+            assert!(sets[0].iter().all(|d| of(d) == k), "{k}");
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_equal_faces_and_large_ones() {
+        let mut counts = vec![3; 100_000];
+        let mut indices = [0, 1, 2].repeat(100_000);
+        for turn in 0..3 {
+            counts.push(50_000);
+            indices.extend((0..50_000).map(|k| (k + turn * 20_000) % 50_000));
+        }
+        let doubles = Doubles::new(&Faces::new(&counts, &indices, 50_000));
+        let sizes: Vec<usize> = doubles.sets().map(<[Double]>::len).collect();
+        assert_eq!(sizes, [100_000, 3]);
+    }
+}
