@@ -21,6 +21,7 @@ mod nearest;
 mod polygons;
 mod report;
 mod riding;
+mod rings;
 mod surface;
 mod survey;
 mod tree;
@@ -434,7 +435,9 @@ fn look_through_map(
         .map_or(&[][..], |f| &f.weld);
     let corners = unit.faces.indices.len();
     let mut fail = |what: String| failures.add(path, None, || what);
-    let mut exact = exact::build(map, &indices, polygons, corners, weld, unit.flip, &mut fail);
+    let mut exact = exact::build(
+        map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail,
+    );
     // Why not has been said; nearest points would only repeat it less clearly.
     unit.hopeless = exact.is_none();
     if let Some(exact) = &mut exact

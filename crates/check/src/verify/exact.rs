@@ -2,9 +2,11 @@
 
 use crate::verify::polygons::{NONE, Polygon, Polygons};
 use crate::verify::report::Failures;
+use crate::verify::rings::{Rings, ring};
 use meshreel::SourceMap;
 use meshreel::record::MeshRecord;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What follows from map and faces alone.
 pub(crate) struct Exact {
@@ -26,8 +28,9 @@ pub(crate) struct Pair {
     pub face: u32,
 }
 
-/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world space).
-/// None where the map is so wrong that nothing more can be compared.
+/// Checks the map against the faces. `flip`: triangles must turn the other way (vertices in mirrored world space). `sets`: the source's sets of
+/// faces. None where the map is so wrong that nothing more can be compared.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn build(
     map: SourceMap,
     indices: &[u32],
@@ -35,6 +38,7 @@ pub(crate) fn build(
     corners: usize,
     weld: &[(u32, u32)],
     flip: bool,
+    sets: &[(String, Vec<i32>)],
     fail: &mut dyn FnMut(String),
 ) -> Option<Exact> {
     let sizes = [
@@ -73,7 +77,7 @@ pub(crate) fn build(
             "{count} points of the source have no vertex, point {first} first"
         ));
     }
-    let pairs = faces(&map, indices, &polygons, flip, fail);
+    let pairs = faces(&map, indices, &polygons, flip, sets, fail);
     Some(Exact {
         weld: vertex_weld(&map.vertex_point, weld),
         vertex_point: map.vertex_point,
@@ -83,12 +87,14 @@ pub(crate) fn build(
     })
 }
 
-/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right way round.
+/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right way round. One that repeats an
+/// earlier face of its set may have none: then the vertices of that face stand for its corners too.
 fn faces(
     map: &SourceMap,
     indices: &[u32],
     polygons: &Polygons,
     flip: bool,
+    sets: &[(String, Vec<i32>)],
     fail: &mut dyn FnMut(String),
 ) -> Vec<Pair> {
     let mut by_face: Vec<u32> = (0..map.triangle_face.len() as u32).collect();
@@ -99,7 +105,8 @@ fn faces(
     let mut pairs = Vec::with_capacity(indices.len());
     let mut at = 0;
     let mut known = 0;
-    for face in &polygons.faces {
+    let mut repeats = Repeats::new(polygons, sets);
+    for (place, face) in polygons.faces.iter().enumerate() {
         // Triangles of faces that cannot be used, or do not exist.
         while by_face.get(at).is_some_and(|&t| face_of(t) < face.number) {
             at += 1;
@@ -110,6 +117,10 @@ fn faces(
         }
         let triangles = &by_face[begin..at];
         known += triangles.len();
+        if triangles.is_empty() && repeats.stand_in(place, &mut pairs) {
+            continue;
+        }
+        let first_pair = pairs.len();
         let corner = CornerOf::new(polygons, face);
         let mut good = triangles.len() == face.count as usize - 2;
         let mut edges: Vec<(u32, u32, i32)> = Vec::new();
@@ -140,7 +151,9 @@ fn faces(
         good &= edges
             .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
             .all(|same| same[0].0 == same[0].1 || same.iter().map(|e| e.2).sum::<i32>() == 0);
-        if !good {
+        if good {
+            repeats.is_there(place, first_pair..pairs.len());
+        } else {
             wrong += 1;
             first = first.or(Some((face.number, triangles.len(), face.count)));
         }
@@ -159,6 +172,75 @@ fn faces(
     pairs.sort_unstable();
     pairs.dedup();
     pairs
+}
+
+/// Faces that are there, for those that repeat them.
+struct Repeats<'a> {
+    polygons: &'a Polygons,
+    rings: Rings,
+    /// Name of each face's set, where it is in one, as far as a face repeats another at all.
+    set: HashMap<u32, &'a str>,
+    /// By ring and set the first face, where it is in the file, and its pairs.
+    first: HashMap<(u32, &'a str), Option<(usize, Range<usize>)>>,
+}
+
+impl<'a> Repeats<'a> {
+    fn new(polygons: &'a Polygons, sets: &'a [(String, Vec<i32>)]) -> Repeats<'a> {
+        let rings = Rings::new(polygons);
+        let mut set: HashMap<u32, &str> = HashMap::new();
+        if rings.faces.iter().any(|faces| faces.len() > 1) {
+            for (name, members) in sets {
+                for &face in members.iter().filter(|face| **face >= 0) {
+                    set.entry(face as u32).or_insert(name);
+                }
+            }
+        }
+        Repeats {
+            polygons,
+            rings,
+            set,
+            first: HashMap::new(),
+        }
+    }
+
+    /// Ring and set of a face that is not alone on its points.
+    fn key(&self, place: usize) -> Option<(u32, &'a str)> {
+        let ring = self.rings.of[place];
+        let number = self.polygons.faces[place].number;
+        let set = self.set.get(&number).copied().unwrap_or("");
+        (ring != NONE).then_some((ring, set))
+    }
+
+    /// Notes that a face has its triangles.
+    fn is_there(&mut self, place: usize, pairs: Range<usize>) {
+        if let Some(key) = self.key(place) {
+            self.first.entry(key).or_insert(Some((place, pairs)));
+        }
+    }
+
+    /// Pairs for a face without triangles: those of the first face of its set on the same points in the same order. False where it is that
+    /// face itself, or where that one is not there.
+    fn stand_in(&mut self, place: usize, pairs: &mut Vec<Pair>) -> bool {
+        let Some(key) = self.key(place) else {
+            return false;
+        };
+        let Some((first, range)) = self.first.entry(key).or_insert(None).clone() else {
+            return false;
+        };
+        let face = &self.polygons.faces[place];
+        let first = &self.polygons.faces[first];
+        let start = |face| ring(self.polygons, face).map_or(0, |(_, start)| start as u32);
+        let turn = start(face) + face.count - start(first);
+        for at in range {
+            let Pair { vertex, corner, .. } = pairs[at];
+            pairs.push(Pair {
+                vertex,
+                corner: face.first + (corner - first.first + turn) % face.count,
+                face: face.number,
+            });
+        }
+        true
+    }
 }
 
 fn directed(a: u32, b: u32, sign: i32) -> (u32, u32, i32) {
@@ -329,7 +411,7 @@ mod tests {
     fn problems(map: SourceMap, indices: &[u32], flip: bool) -> Vec<String> {
         let mut list = Vec::new();
         let mut fail = |what| list.push(what);
-        build(map, indices, source(), 8, &[(4, 0)], flip, &mut fail);
+        build(map, indices, source(), 8, &[(4, 0)], flip, &[], &mut fail);
         list
     }
 
@@ -337,10 +419,66 @@ mod tests {
     fn a_right_mesh_passes() {
         let (good, indices) = map();
         let mut fail = |what| panic!("{what}");
-        let exact = build(good, &indices, source(), 8, &[(4, 0)], false, &mut fail).unwrap();
+        let exact = build(
+            good,
+            &indices,
+            source(),
+            8,
+            &[(4, 0)],
+            false,
+            &[],
+            &mut fail,
+        )
+        .unwrap();
         // Vertex 2 stands for two corners; points 4 and 0 are welded, and so are the two vertices of point 1.
         assert_eq!(exact.pairs.len(), 8);
         assert_eq!(exact.weld, [(4, 0), (6, 1)]);
+    }
+
+    #[test]
+    fn a_face_that_repeats_another_may_be_left_out() {
+        // A triangle, its other side, the triangle turned in another set, the triangle turned in its own.
+        let raw = Faces {
+            counts: vec![3; 4],
+            indices: vec![0, 1, 2, 2, 1, 0, 1, 2, 0, 2, 0, 1],
+        };
+        let polygons = || Polygons::new(&raw, 3, Winding::CounterClockwise);
+        let sets = [("a".to_string(), vec![0, 1, 3]), ("b".to_string(), vec![2])];
+        let run = |faces: &[u32]| {
+            let map = SourceMap {
+                points: 3,
+                corners: 12,
+                faces: 4,
+                vertex_point: vec![0, 1, 2],
+                vertex_corner: vec![0, 1, 2],
+                triangle_face: faces.to_vec(),
+            };
+            let of = |f: &u32| {
+                raw.indices[3 * *f as usize..][..3]
+                    .iter()
+                    .map(|&p| p as u32)
+            };
+            let indices: Vec<u32> = faces.iter().flat_map(of).collect();
+            let mut list = Vec::new();
+            let mut fail = |what: String| list.push(what);
+            let exact = build(map, &indices, polygons(), 12, &[], false, &sets, &mut fail);
+            (list, exact.unwrap().pairs)
+        };
+        let (list, pairs) = run(&[0, 1, 2]);
+        assert!(list.is_empty(), "{list:?}");
+        let of_last = |p: &&Pair| p.face == 3;
+        let last: Vec<(u32, u32)> = pairs
+            .iter()
+            .filter(of_last)
+            .map(|p| (p.vertex, p.corner))
+            .collect();
+        assert_eq!(last, [(0, 10), (1, 11), (2, 9)]);
+        // All may be there. The other side, the face of another set and the first of a set must be.
+        assert!(run(&[0, 1, 2, 3]).0.is_empty());
+        for (faces, first) in [(&[0, 2, 3], 1), (&[0, 1, 3], 2), (&[1, 2, 3], 0)] {
+            let (list, _) = run(faces);
+            assert!(list[0].contains(&format!("first face {first}")), "{list:?}");
+        }
     }
 
     #[test]

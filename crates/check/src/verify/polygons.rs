@@ -4,6 +4,7 @@
 //! A face is usable with at least three corners that all name points; one that runs past the corner list ends the list.
 //! Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell normals per face.
 
+use crate::verify::rings;
 use glam::DVec3;
 use meshreel_scene::{Winding, sample::Faces};
 
@@ -34,6 +35,10 @@ pub(crate) struct Polygon {
 
 /// No point, no face.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Weighted unit normals that sum up to no more than this part of the sum of their weights cancel each other: nothing says which way the
+/// surface looks there (PROMISE.md §1).
+const CANCELLED: f64 = 1e-6;
 
 impl Polygon {
     pub fn corners(&self) -> std::ops::Range<usize> {
@@ -83,11 +88,15 @@ impl Polygons {
         self.faces.iter().map(|f| f.count as usize - 2).sum()
     }
 
-    /// Smoothing group of each corner: its point, or with a crease angle (degrees) the corners of a point that are
-    /// connected over edges which are less sharp. And the number of groups.
+    /// Smoothing group of each corner: its point (of faces whose other side stands on the same points each side its own), or with a crease
+    /// angle (degrees) the corners of a point that are connected over edges which are less sharp. And the number of groups.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
-            return (self.point.clone(), self.points);
+            let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
+            return match rings::part_sides(self, &mut |a, b| join(&mut group, a, b)) {
+                true => self.numbered(group),
+                false => (self.point.clone(), self.points),
+            };
         };
         let limit = angle.max(0.0).to_radians().cos().min(1.0 - 1e-12);
         let normals: Vec<Option<DVec3>> = self
@@ -127,6 +136,11 @@ impl Polygons {
                 join(&mut group, d1, c2);
             }
         }
+        self.numbered(group)
+    }
+
+    /// Numbers for sets of corners.
+    fn numbered(&self, mut group: Vec<u32>) -> (Vec<u32>, usize) {
         let mut count = 0;
         let mut number = vec![NONE; self.point.len()];
         for c in 0..self.point.len() as u32 {
@@ -143,7 +157,8 @@ impl Polygons {
         (number, count as usize)
     }
 
-    /// Unit normal of each group, pointing outside; none where nothing says which (no area, or a point that is not usable).
+    /// Unit normal of each group, pointing outside; none where nothing says which (no area, normals that cancel each other, or a point that
+    /// is not usable).
     pub fn normals(
         &self,
         positions: &[[f32; 3]],
@@ -151,6 +166,7 @@ impl Polygons {
         count: usize,
     ) -> Vec<Option<DVec3>> {
         let mut sums = vec![DVec3::ZERO; count];
+        let mut weights = vec![0.0; count];
         for face in &self.faces {
             let normal = self.face_normal(positions, face);
             let bad = self.point[face.corners()]
@@ -169,12 +185,17 @@ impl Polygons {
             for i in 0..n {
                 let (before, here, after) = (at((i + n - 1) % n), at(i), at((i + 1) % n));
                 let group = groups[face.first as usize + i] as usize;
-                sums[group] += unit * inner_angle(before - here, after - here, unit);
+                let weight = inner_angle(before - here, after - here, unit);
+                sums[group] += unit * weight;
+                weights[group] += weight;
             }
         }
-        sums.into_iter()
-            .map(|s| s.try_normalize().map(|n| n * f64::from(self.turn)))
-            .collect()
+        let normal = |(sum, weight): (DVec3, f64)| {
+            let clear = sum.length() > CANCELLED * weight;
+            let unit = sum.try_normalize().filter(|_| clear);
+            unit.map(|n| n * f64::from(self.turn))
+        };
+        sums.into_iter().zip(weights).map(normal).collect()
     }
 
     /// Twice the area times the normal, following the file's winding.
@@ -256,6 +277,29 @@ mod tests {
             assert!((normals[groups[0] as usize].unwrap() - DVec3::NEG_Z * sign).length() < 1e-12);
             assert_eq!(polygons.groups(&points, Some(100.0)).1, 8);
         }
+    }
+
+    #[test]
+    fn what_cancels_has_no_normal() {
+        // A folded sheet: points 0 and 1 of the fold lie between faces that look opposite ways.
+        let raw = Faces {
+            counts: vec![4; 2],
+            indices: vec![0, 1, 2, 3, 1, 0, 5, 4],
+        };
+        let polygons = Polygons::new(&raw, 6, Winding::CounterClockwise);
+        let normals = |open: f32| {
+            let far = [[0.3, 0.9, 0.1], [0.3, 0.1, 0.1]];
+            let other = far.map(|[x, y, z]: [f32; 3]| [x, y, z + open]);
+            let points = [[[0.0; 3], [0.0, 1.0, 0.0]], far, other].concat();
+            let (groups, count) = polygons.groups(&points, None);
+            polygons.normals(&points, &groups, count)
+        };
+        let closed = normals(0.0);
+        assert!(
+            closed[0].is_none() && closed[1].is_none() && closed[2..].iter().all(Option::is_some)
+        );
+        assert!(normals(1e-8)[0].is_none());
+        assert!(normals(1e-4).iter().all(Option::is_some));
     }
 
     #[test]

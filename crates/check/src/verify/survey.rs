@@ -247,7 +247,10 @@ pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
     DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
 }
 
-/// Turns normals as a transform does, mirrors included: outside stays outside.
+/// Part of what a matrix makes of normals at most below which it takes one for flat: what is left is rounding, magnified.
+const FLAT: f64 = 1e-6;
+
+/// Turns normals as a transform does, mirrors included: outside stays outside. None where the matrix is flat in their direction.
 pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
     let m = glam::DMat3::from_mat4(*matrix);
     let cofactor = glam::DMat3::from_cols(
@@ -256,7 +259,12 @@ pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
         m.x_axis.cross(m.y_axis),
     );
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
-    (cofactor * n * sign).try_normalize()
+    let turned = cofactor * n * sign;
+    let columns = [cofactor.x_axis, cofactor.y_axis, cofactor.z_axis];
+    let most = columns.map(DVec3::length).into_iter().fold(0.0, f64::max);
+    turned
+        .try_normalize()
+        .filter(|_| turned.length() > FLAT * most)
 }
 
 #[cfg(test)]
@@ -282,5 +290,9 @@ mod tests {
         assert_eq!(turn_normal(&mirror, DVec3::X), Some(DVec3::NEG_X));
         assert_eq!(turn_normal(&mirror, DVec3::Y), Some(DVec3::Y));
         assert_eq!(turn_normal(&DMat4::ZERO, DVec3::Y), None);
+        // Nothing of a flattened thing looks along the plane.
+        let flat = DMat4::from_scale(DVec3::new(1.0, 1.0, 0.0));
+        assert_eq!(turn_normal(&flat, DVec3::new(1.0, 0.0, 1e-9)), None);
+        assert_eq!(turn_normal(&flat, DVec3::Z), Some(DVec3::Z));
     }
 }

@@ -113,9 +113,11 @@ fn sides(faces: &Faces) -> Groups {
         for &p in &faces.corner_point[first.range()] {
             marked[p as usize] = true;
         }
+    }
+    for set in doubles.sets() {
         for pair in set.windows(2).filter(|p| p[0].backward == p[1].backward) {
             let [a, b] = [0, 1].map(|i| (&pair[i], &faces.list[pair[i].face as usize]));
-            for k in 0..first.count {
+            for k in 0..a.1.count {
                 sets.join(a.0.corner(a.1, k), b.0.corner(b.1, k));
             }
         }

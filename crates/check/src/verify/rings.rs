@@ -1,0 +1,228 @@
+//! Faces on the same points (PROMISE.md §1, §3): which repeat an earlier one, and which are the two sides of a sheet. Written from the
+//! definitions again, as all of this folder.
+//!
+//! The *ring* of a face is its points in cyclic order. Faces repeat each other where their rings are equal, and are opposite where one is
+//! the other's read backwards. A face that names a point twice has no ring.
+
+use crate::verify::polygons::{NONE, Polygon, Polygons};
+use std::collections::HashMap;
+
+/// Rings that more than one face has, or that are there in both directions.
+#[derive(Debug, Default)]
+pub(crate) struct Rings {
+    /// Per usable face, in order, the number of its ring; [`NONE`] for faces that are alone on their points.
+    pub of: Vec<u32>,
+    /// Per ring its opposite, or [`NONE`].
+    pub opposite: Vec<u32>,
+    /// Per ring its usable faces, in order.
+    pub faces: Vec<Vec<u32>>,
+}
+
+impl Rings {
+    pub fn new(polygons: &Polygons) -> Rings {
+        // Faces of different points have different keys, nearly always.
+        let key = |face: &Polygon| {
+            let points = &polygons.point[face.corners()];
+            points.iter().fold(u64::from(face.count), |sum, &p| {
+                let x = (u64::from(p) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+                sum.wrapping_add((x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93))
+            })
+        };
+        let mut keys: Vec<(u64, u32)> = (polygons.faces.iter().zip(0..))
+            .map(|(face, number)| (key(face), number))
+            .collect();
+        keys.sort_unstable();
+        let mut out = Rings {
+            of: vec![NONE; polygons.faces.len()],
+            ..Rings::default()
+        };
+        let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
+        for alike in keys.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            for &(_, face) in alike {
+                let Some((ring, _)) = ring(polygons, &polygons.faces[face as usize]) else {
+                    continue;
+                };
+                let number = *numbers.entry(ring).or_insert_with(|| {
+                    out.faces.push(Vec::new());
+                    out.faces.len() as u32 - 1
+                });
+                out.of[face as usize] = number;
+                out.faces[number as usize].push(face);
+            }
+        }
+        out.opposite = vec![NONE; out.faces.len()];
+        for (ring, &number) in &numbers {
+            let backwards: Vec<u32> = ring[..1]
+                .iter()
+                .chain(ring[1..].iter().rev())
+                .copied()
+                .collect();
+            if let Some(&other) = numbers.get(&backwards) {
+                out.opposite[number as usize] = other;
+            }
+        }
+        out
+    }
+
+    /// Triangles of faces that repeat an earlier one.
+    pub fn repeated(&self, polygons: &Polygons) -> usize {
+        let triangles = |&face: &u32| polygons.faces[face as usize].count as usize - 2;
+        (self.faces.iter())
+            .flat_map(|faces| faces[1..].iter().map(triangles))
+            .sum()
+    }
+}
+
+/// Points of a face from the smallest on, and its corner there, counted from its first.
+pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usize)> {
+    let points = &polygons.point[face.corners()];
+    let start = (0..points.len()).min_by_key(|&k| points[k])?;
+    let ring = [&points[start..], &points[..start]].concat();
+    let mut sorted = ring.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    (sorted.len() == ring.len()).then_some((ring, start))
+}
+
+/// Corners that share a normal at points on which some face has both its sides: repeats of a face share all of theirs, and two faces
+/// share those at an edge that they walk in opposite directions unless they are each other's opposite. Elsewhere all corners of a point do.
+/// `join` is called with corners that belong together. False where no face has both sides.
+pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
+    let rings = Rings::new(polygons);
+    if rings.opposite.iter().all(|&other| other == NONE) {
+        return false;
+    }
+    let two_sided = |ring: u32| ring != NONE && rings.opposite[ring as usize] != NONE;
+    let mut between = vec![false; polygons.points];
+    for (face, &ring) in polygons.faces.iter().zip(&rings.of) {
+        if two_sided(ring) {
+            let points = &polygons.point[face.corners()];
+            points.iter().for_each(|&p| between[p as usize] = true);
+        }
+    }
+    for faces in rings.faces.iter().filter(|faces| faces.len() > 1) {
+        let first = &polygons.faces[faces[0] as usize];
+        let start = |face| ring(polygons, face).map_or(0, |(_, start)| start as u32);
+        let corner = |face: &Polygon, start: u32, k: u32| face.first + (start + k) % face.count;
+        let first_start = start(first);
+        for &other in &faces[1..] {
+            let other = &polygons.faces[other as usize];
+            let other_start = start(other);
+            for k in 0..first.count {
+                join(corner(first, first_start, k), corner(other, other_start, k));
+            }
+        }
+    }
+    // By edge its walkers upwards and downwards: the ring (or a number of its own beyond), and the corners at both points.
+    type Walker = (u32, [u32; 2]);
+    let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
+    let mut corner_at = vec![NONE; polygons.points];
+    for (number, face) in polygons.faces.iter().enumerate() {
+        let shape = match rings.of[number] {
+            NONE => rings.faces.len() as u32 + number as u32,
+            // The smaller of the two sides stands for both.
+            ring => ring.min(rings.opposite[ring as usize]),
+        };
+        for k in 0..face.count {
+            let (c, d) = (face.first + k, face.first + (k + 1) % face.count);
+            let (a, b) = (polygons.point[c as usize], polygons.point[d as usize]);
+            if !between[a as usize] {
+                if corner_at[a as usize] == NONE {
+                    corner_at[a as usize] = c;
+                }
+                join(corner_at[a as usize], c);
+            }
+            if a != b && (between[a as usize] || between[b as usize]) {
+                let walkers = edges.entry((a.min(b), a.max(b))).or_default();
+                match a < b {
+                    true => walkers[0].push((shape, [c, d])),
+                    false => walkers[1].push((shape, [d, c])),
+                }
+            }
+        }
+    }
+    for ((a, b), mut walkers) in edges {
+        for list in &mut walkers {
+            // Repeats are joined already.
+            list.sort_unstable();
+            list.dedup_by_key(|w| w.0);
+        }
+        let [up, down] = &walkers;
+        let mut meet = |x: &Walker, y: &Walker| {
+            for (k, point) in [a, b].into_iter().enumerate() {
+                if between[point as usize] {
+                    join(x.1[k], y.1[k]);
+                }
+            }
+        };
+        if up.len().min(down.len()) < 3 {
+            for x in up {
+                for y in down.iter().filter(|y| y.0 != x.0) {
+                    meet(x, y);
+                }
+            }
+        } else {
+            // Of three or more each way every one meets two, and all meet in the end.
+            for x in up.iter().chain(down) {
+                meet(x, &up[0]);
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_scene::{Winding, sample::Faces};
+
+    #[test]
+    fn repeats_and_opposites() {
+        let raw = Faces {
+            counts: vec![4, 3, 4, 4, 4, 4, 4],
+            indices: vec![
+                0, 1, 2, 3, 0, 1, 2, 2, 3, 0, 1, 3, 2, 1, 0, 0, 2, 1, 3, 0, 1, 0, 2, 0, 1, 0, 2,
+            ],
+        };
+        let polygons = Polygons::new(&raw, 4, Winding::Clockwise);
+        let rings = Rings::new(&polygons);
+        let [a, b] = [rings.of[0], rings.of[3]];
+        assert_eq!(rings.of[2], a);
+        assert_eq!(
+            [rings.opposite[a as usize], rings.opposite[b as usize]],
+            [b, a]
+        );
+        assert_eq!([rings.of[1], rings.of[5], rings.of[6]], [NONE; 3]);
+        assert_eq!(rings.faces[a as usize], [0, 2]);
+        assert_eq!(rings.repeated(&polygons), 2);
+    }
+
+    #[test]
+    fn the_two_sides_of_an_edge() {
+        // A front and a back of two triangles on points 0 to 3, and a third sheet of one triangle at the edge 2–3, which goes on from the back.
+        let raw = Faces {
+            counts: vec![3; 5],
+            indices: vec![0, 1, 2, 2, 1, 3, 0, 2, 1, 2, 3, 1, 3, 2, 4],
+        };
+        let polygons = Polygons::new(&raw, 5, Winding::CounterClockwise);
+        let (group, count) = polygons.groups(&[[0.0; 3]; 5], None);
+        let together = [
+            &[0][..],
+            &[6],
+            &[1, 4],
+            &[8, 11],
+            &[2, 3],
+            &[7, 9, 13],
+            &[5],
+            &[10, 12],
+            &[14],
+        ];
+        assert_eq!(count, together.len());
+        for corners in together {
+            assert!(
+                corners.iter().all(|&c| group[c] == group[corners[0]]),
+                "{corners:?}"
+            );
+        }
+    }
+}
