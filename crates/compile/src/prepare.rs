@@ -3,6 +3,7 @@
 
 use crate::mesh::{
     attributes::{Elements, Expand},
+    doubles,
     faces::Faces,
     materials, normals, optimize, split,
     split::Splitter,
@@ -529,6 +530,14 @@ pub fn prepare(
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
+    let repeats = doubles::repeats(&faces, &split.corner_vertex, &assignment.face_material);
+    if !repeats.is_empty() {
+        remark(format!(
+            "faces left out: {} that repeat earlier ones",
+            repeats.len()
+        ));
+        triangles.leave_out(&repeats);
+    }
     let by_vertex: Vec<[u32; 3]> = triangles
         .corners
         .iter()

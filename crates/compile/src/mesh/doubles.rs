@@ -6,6 +6,7 @@
 
 use super::faces::{Face, Faces};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// The faces of a mesh that are not alone on their points.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,6 +78,31 @@ impl Doubles {
     }
 }
 
+/// Numbers in the file of the faces that say nothing new: each repeats the first face of its material on its points, whose corners have the
+/// same vertices. Ascending.
+pub fn repeats(faces: &Faces, corner_vertex: &[u32], face_material: &[u32]) -> Vec<u32> {
+    let doubles = Doubles::new(faces);
+    let mut out = Vec::new();
+    let mut first: HashMap<(bool, u32), &Double> = HashMap::new();
+    for set in doubles.sets() {
+        first.clear();
+        for double in set {
+            let own = &faces.list[double.face as usize];
+            let material = face_material[own.number as usize];
+            let earlier = *first.entry((double.backward, material)).or_insert(double);
+            let other = &faces.list[earlier.face as usize];
+            let vertex =
+                |double: &Double, face: &Face, k| corner_vertex[double.corner(face, k) as usize];
+            let same = |k: u32| vertex(double, own, k) == vertex(earlier, other, k);
+            if earlier.face != double.face && (0..own.count).all(same) {
+                out.push(own.number);
+            }
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
 /// A number that faces on the same points share, whatever their order.
 fn sum(points: &[u32]) -> u64 {
     let mix = |&p: &u32| {
@@ -143,6 +169,19 @@ mod tests {
                 |d: &Double| faces.corner_point[d.corner(&faces.list[d.face as usize], k) as usize];
             assert!(sets[0].iter().all(|d| of(d) == k), "{k}");
         }
+    }
+
+    #[test]
+    fn a_repeat_has_the_vertices_and_the_material_of_the_first() {
+        // Repeats turned, with a vertex of its own, of another material, of the other side.
+        let indices = [
+            0, 1, 2, 1, 2, 0, 0, 1, 2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 0, 1, 2,
+        ];
+        let faces = Faces::new(&[3; 7], &indices, 3);
+        let mut vertex: Vec<u32> = faces.corner_point.clone();
+        vertex[6] = 3;
+        assert_eq!(repeats(&faces, &vertex, &[0, 0, 0, 1, 0, 0, 0]), [1, 5, 6]);
+        assert_eq!(repeats(&faces, &vertex, &[0, 0, 0, 1, 0, 1, 1]), [1, 6]);
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles first use them. The order is
 //! strip-like, and that is what prediction needs: nearly every vertex closes a triangle next to one whose three vertices
 //! came a moment before.
+//!
+//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex of more than [`MOST`] triangles
+//! is therefore shown to it as several, each with some of them in the order of the file, so that work stays in proportion to the triangles.
 
 /// How indices, triangles and vertices are laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +69,9 @@ pub fn layout(
 
 const ABSENT: u32 = u32::MAX;
 
+/// Triangles around a vertex that the optimizer is shown.
+const MOST: u32 = 1024;
+
 fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>> {
     let mut count = vec![0usize; materials];
     for &m in triangle_material {
@@ -100,6 +106,7 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
             indices.push(*slot);
         }
     }
+    part_hubs(&mut indices, &mut local.global);
     meshopt::optimize_vertex_cache_in_place(&mut indices, local.global.len());
     let ordered: Vec<[u32; 3]> = indices
         .chunks_exact(3)
@@ -124,6 +131,29 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
         out[new.1 as usize].0 = old.1;
     }
     out
+}
+
+/// Gives a vertex of more than [`MOST`] triangles another number after each so many. `global` has the vertex of each number.
+fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
+    let mut uses = vec![0u32; global.len()];
+    for &v in indices.iter() {
+        uses[v as usize] += 1;
+    }
+    if uses.iter().all(|&uses| uses <= MOST) {
+        return;
+    }
+    let mut number: Vec<u32> = (0..global.len() as u32).collect();
+    uses.fill(0);
+    for index in indices {
+        let v = *index as usize;
+        if uses[v] == MOST {
+            uses[v] = 0;
+            number[v] = global.len() as u32;
+            global.push(global[v]);
+        }
+        uses[v] += 1;
+        *index = number[v];
+    }
 }
 
 /// The same triangle, turned so that its smallest vertex comes first.
@@ -230,6 +260,20 @@ mod tests {
         let layout = check(&triangles, &materials, 6, 410);
         assert!(layout.vertex_order[400..].iter().copied().eq(400..410));
         assert_eq!(layout.ranges[1].1, 0);
+    }
+
+    /// With all triangles of a vertex looked at in each step these would take hours.
+    #[test]
+    fn a_million_triangles_around_a_vertex_and_on_three() {
+        let count = 1_000_000;
+        let fan: Vec<[u32; 3]> = (1..count).map(|i| [0, i, i + 1]).collect();
+        check(&fan, &vec![0; fan.len()], 1, count as usize + 1);
+        check(
+            &vec![[0, 1, 2]; count as usize],
+            &vec![0; count as usize],
+            1,
+            3,
+        );
     }
 
     #[test]

@@ -24,6 +24,18 @@ pub struct Triangles {
     pub dropped: Dropped,
 }
 
+impl Triangles {
+    /// Leaves out the triangles of these faces, given in ascending order.
+    pub fn leave_out(&mut self, faces: &[u32]) {
+        let stays = |face: &u32| faces.binary_search(face).is_err();
+        let kept: Vec<bool> = self.faces.iter().map(stays).collect();
+        let mut at = kept.iter();
+        self.corners.retain(|_| at.next() == Some(&true));
+        let mut at = kept.iter();
+        self.faces.retain(|_| at.next() == Some(&true));
+    }
+}
+
 /// Triangulates the faces given as corners per face and point per corner.
 pub fn triangulate(
     positions: &[[f32; 3]],
