@@ -1,6 +1,7 @@
-//! Small scenes made from bytes: everything that a reader can hand over, well-formed or not.
+//! Small scenes made from bytes: everything that a reader can hand over, well-formed or not. Shared with the tests of the command line, which
+//! have no fuzzer.
 
-use crate::Numbers;
+use super::{Numbers, shape};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
@@ -90,12 +91,12 @@ fn is_above(nodes: &[Node], node: usize, mut at: Option<usize>) -> bool {
 
 fn sampling(numbers: &mut Numbers, samples: usize) -> TimeSampling {
     let step = [1.0, 1.0 / 24.0, 1e-6, 0.5][numbers.below(4)];
-    match numbers.below(3) {
-        0 => TimeSampling::Uniform {
+    match numbers.below(6) {
+        0..=3 => TimeSampling::Uniform {
             start: f64::from(numbers.i8()) / 8.0,
             step,
         },
-        1 => TimeSampling::Cyclic {
+        4 => TimeSampling::Cyclic {
             times: vec![0.0, step / 4.0],
             period: step,
         },
@@ -130,6 +131,9 @@ fn channel<T: Clone + Send + Sync + 'static>(
 }
 
 fn transform(numbers: &mut Numbers) -> Transform {
+    if numbers.bit() {
+        return flight(numbers);
+    }
     let kind = numbers.below(4);
     let matrix = channel(numbers, |numbers| {
         let mut v = || f64::from(numbers.i8()) / 16.0;
@@ -153,6 +157,50 @@ fn transform(numbers: &mut Numbers) -> Transform {
     Transform { matrix, inherits }
 }
 
+/// A node that goes its way: turns, moves, grows, is mirrored, vanishes and jumps.
+fn flight(numbers: &mut Numbers) -> Transform {
+    let frames = [1, 3, 17, 24, 40][numbers.below(5)];
+    let axis = shape::vector(numbers).normalize_or(DVec3::Z);
+    let [turn, pulse] = [numbers.bit(), numbers.below(4) == 0].map(|on| if on { 0.1 } else { 0.0 });
+    let way = shape::vector(numbers) * [0.0, 0.1, 10.0, 1e6][numbers.below(4)];
+    let size = [1.0, 1.0, 1.0, -1.0, 1e-6, 1e6][numbers.below(6)];
+    let gone = match numbers.below(6) {
+        0 => numbers.below(frames)..frames,
+        _ => 0..0,
+    };
+    let jump = match numbers.below(4) {
+        0 => numbers.below(frames),
+        _ => frames,
+    };
+    let still = numbers.below(4 * frames);
+    let matrix = |frame: usize| {
+        let t = frame.saturating_sub(still.min(frames)) as f64;
+        let grown = size * (1.0 + pulse * (t * 0.3).sin());
+        let scale = match gone.contains(&frame) {
+            true => DVec3::ZERO,
+            false => DVec3::new(grown, grown, size.abs() * (1.0 + pulse * (t * 0.3).sin())),
+        };
+        let far = if frame >= jump {
+            axis * 100.0
+        } else {
+            DVec3::ZERO
+        };
+        vec![DMat4::from_scale_rotation_translation(
+            scale,
+            DQuat::from_axis_angle(axis, turn * t),
+            way * (t * 0.2).sin() + far,
+        )]
+    };
+    let mut samples: Vec<Vec<DMat4>> = (0..frames).map(matrix).collect();
+    Transform {
+        matrix: match frames {
+            1 => Channel::constant(samples.remove(0)),
+            _ => Channel::in_memory(sampling(numbers, frames), samples),
+        },
+        inherits: None,
+    }
+}
+
 fn coordinate(numbers: &mut Numbers, wild: bool) -> f32 {
     let choice = numbers.u8();
     if choice & 1 == 0 {
@@ -166,7 +214,49 @@ fn vector<const N: usize>(numbers: &mut Numbers, wild: bool) -> [f32; N] {
     std::array::from_fn(|_| coordinate(numbers, wild))
 }
 
-fn mesh(numbers: &mut Numbers) -> Mesh {
+/// Samples of faces (one where they stay) and of points.
+struct Frames {
+    counts: Vec<Vec<i32>>,
+    indices: Vec<Vec<i32>>,
+    positions: Vec<Vec<[f32; 3]>>,
+}
+
+/// Shapes that somebody may have made.
+fn made(numbers: &mut Numbers) -> Frames {
+    let frames = [1, 2, 5, 16, 17, 18, 33, 40][numbers.below(8)];
+    let own = shape::shape(numbers);
+    let mut positions = shape::motion(&own, frames, numbers);
+    let split = |faces: &[Vec<i32>]| {
+        let counts: Vec<i32> = faces.iter().map(|f| f.len() as i32).collect();
+        (counts, faces.concat())
+    };
+    let (counts, indices) = match numbers.below(6) {
+        // Faces come and go, for some frames each, and points with them or not.
+        0 => {
+            let (hold, points_too) = (1 + numbers.below(20), numbers.bit());
+            let part = |frame: usize| 1 + frame / hold % 4;
+            if points_too {
+                for (frame, list) in positions.iter_mut().enumerate() {
+                    list.truncate(list.len() * part(frame) / 4);
+                }
+            }
+            let of = |frame: usize| split(&own.faces[..own.faces.len() * part(frame) / 4]);
+            (0..frames).map(of).unzip()
+        }
+        _ => {
+            let (counts, indices) = split(&own.faces);
+            (vec![counts], vec![indices])
+        }
+    };
+    Frames {
+        counts,
+        indices,
+        positions,
+    }
+}
+
+/// Whatever a damaged file may hold.
+fn found(numbers: &mut Numbers) -> Frames {
     let wild = numbers.below(8) == 0;
     let points = numbers.below(20);
     let fluid = numbers.below(4) == 0;
@@ -176,7 +266,6 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
     } else {
         1 + numbers.below(20)
     };
-    let times = sampling(numbers, frames);
     let regular = numbers.bit();
 
     let mut counts: Vec<Vec<i32>> = Vec::new();
@@ -223,6 +312,25 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
             positions.push(next);
         }
     }
+    Frames {
+        counts,
+        indices,
+        positions,
+    }
+}
+
+fn mesh(numbers: &mut Numbers) -> Mesh {
+    let Frames {
+        counts,
+        indices,
+        mut positions,
+    } = match numbers.below(4) {
+        0 => found(numbers),
+        _ => made(numbers),
+    };
+    let (frames, faces) = (positions.len(), counts[0].len());
+    let times = sampling(numbers, frames);
+    let fluid = counts.len() > 1;
     let sizes = [
         1,
         counts[0].len(),
@@ -268,7 +376,7 @@ fn mesh(numbers: &mut Numbers) -> Mesh {
                 name: format!("set{set}"),
                 faces: channel(numbers, |numbers| {
                     (0..numbers.below(6))
-                        .map(|_| numbers.below(faces + 1) as i32)
+                        .map(|_| numbers.below(faces.min(255) + 1) as i32)
                         .collect()
                 }),
             })

@@ -20,6 +20,7 @@ mod methods;
 mod nodes;
 mod odd_clips;
 mod promise;
+mod random;
 mod remesh;
 mod replaced;
 mod robust;

@@ -7,7 +7,7 @@ use super::polygon::usable;
 use crate::sample::{Faces, World, faces_at, positions_at};
 use crate::{Error, Mesh, Placed, Remark, Scene, Winding};
 use glam::{DMat3, DMat4, DVec3};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -59,14 +59,23 @@ pub fn write(
     Ok(remarks.into_iter().collect())
 }
 
-/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here.
+/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here. What would be the same gets a '_' more, and
+/// what still would, a number.
 fn object_names(placed: &[Placed]) -> Vec<String> {
     let mut seen = HashSet::new();
+    let mut more: HashMap<String, usize> = HashMap::new();
     let name = |p: &Placed| {
         let clean = |c: char| if c == '/' || c.is_control() { '_' } else { c };
         let mut name: String = p.path.trim_start_matches('/').chars().map(clean).collect();
-        while !seen.insert(name.clone()) {
+        if !seen.insert(name.clone()) {
             name.push('_');
+            while !seen.insert(name.clone()) {
+                // Counting goes on where it was, however many have the same name.
+                let number = more.entry(name.trim_end_matches(char::is_numeric).into()).or_insert(1);
+                *number += 1;
+                name.truncate(name.trim_end_matches(char::is_numeric).len());
+                name.push_str(&number.to_string());
+            }
         }
         name
     };

@@ -2,8 +2,9 @@
 
 use crate::Error;
 use crate::read::positioned::PositionedFile;
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,11 +83,54 @@ pub(super) struct MeshJson {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct PrimitiveJson {
-    pub attributes: BTreeMap<String, usize>,
+    pub attributes: Accessors,
     pub indices: Option<usize>,
     pub material: Option<usize>,
     pub mode: Option<u64>,
-    pub targets: Vec<BTreeMap<String, usize>>,
+    pub targets: Vec<Accessors>,
+}
+
+/// Numbers of accessors by the name of what they hold, in the order of names. There may be hundreds of thousands of these with one entry,
+/// for which a tree takes several times as much.
+#[derive(Default)]
+pub(super) struct Accessors(Vec<(Box<str>, usize)>);
+
+impl Accessors {
+    /// The one of a name.
+    pub fn get(&self, name: &str) -> Option<usize> {
+        let at = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(self.0[at].1)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.0.iter().map(|(name, accessor)| (&**name, *accessor))
+    }
+}
+
+impl<'de> Deserialize<'de> for Accessors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Accessors, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Accessors;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("numbers of accessors by name")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Accessors, A::Error> {
+                let mut list = Vec::new();
+                while let Some(entry) = map.next_entry::<Box<str>, usize>()? {
+                    list.push(entry);
+                }
+                // Of two of one name the last counts, as everywhere in JSON.
+                list.reverse();
+                list.sort_by(|a, b| a.0.cmp(&b.0));
+                list.dedup_by(|later, kept| later.0 == kept.0);
+                list.shrink_to_fit();
+                Ok(Accessors(list))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
 }
 
 #[derive(Deserialize, Default)]

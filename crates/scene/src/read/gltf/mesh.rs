@@ -418,7 +418,7 @@ fn read_primitive(
     json: &PrimitiveJson,
     mode: Mode,
 ) -> Result<Option<Primitive>, Error> {
-    let attribute = |name: &str| json.attributes.get(name).copied();
+    let attribute = |name: &str| json.attributes.get(name);
     let Some(positions) = attribute("POSITION") else {
         return Ok(None);
     };
@@ -440,6 +440,8 @@ fn read_primitive(
         while all.last() == Some(&None) {
             all.pop();
         }
+        // There may be many primitives, and most have few sets.
+        all.shrink_to_fit();
         all
     };
     let check = |all: Vec<Option<usize>>, components: usize| -> Result<Vec<Option<usize>>, Error> {
@@ -463,7 +465,7 @@ fn read_primitive(
         bound.1.push(fits(w, 4)?);
     }
     let mut own = Vec::new();
-    for (name, &accessor) in &json.attributes {
+    for (name, accessor) in json.attributes.iter() {
         let kind = document.root.accessors.get(accessor).map(|a| &*a.kind);
         // What does not fit is of no use, and nobody has asked for it.
         let components = match kind {
@@ -485,7 +487,7 @@ fn read_primitive(
     }
     let mut targets = Vec::with_capacity(json.targets.len());
     for target in &json.targets {
-        let part = |name: &str| target.get(name).map(|&a| fits(a, 3)).transpose();
+        let part = |name: &str| target.get(name).map(|a| fits(a, 3)).transpose();
         targets.push([part("POSITION")?, part("NORMAL")?]);
     }
     let corners = match json.indices {

@@ -1,0 +1,121 @@
+//! Scenes by chance: whatever compiles, opens, decodes and verifies.
+//!
+//! The generator is that of the fuzz target `promise`. Which scenes is decided by a seed that stays, so that a run is like any other;
+//! `MESHREEL_SCENES=10000 MESHREEL_SEED=7` asks for more, and others.
+
+#[path = "../../../fuzz/src/numbers.rs"]
+mod numbers;
+#[path = "../../../fuzz/src/options.rs"]
+mod options;
+#[path = "../../../fuzz/src/scene.rs"]
+mod scene;
+#[path = "../../../fuzz/src/shape.rs"]
+mod shape;
+
+use meshreel::{Limits, Reel};
+use meshreel_check::{reopen, verify};
+use meshreel_compile::{Error, Options, Silent, compile};
+use meshreel_scene::Scene;
+use numbers::Numbers;
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Scenes that every run looks at.
+const SCENES: u64 = 400;
+
+/// Bytes that scenes are made of: more than any takes.
+const BYTES: usize = 1 << 15;
+
+fn asked(name: &str, usual: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text}: a whole number")),
+        Err(_) => usual,
+    }
+}
+
+fn made(seed: u64, number: u64) -> (Scene, Options) {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number;
+    let mut next = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = state;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    };
+    let bytes: Vec<u8> = (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect();
+    let mut numbers = Numbers(&bytes);
+    let options = options::options(&mut numbers);
+    (scene::scene(&mut numbers), options)
+}
+
+/// What became of a scene.
+enum Outcome {
+    Holds,
+    /// It was not compiled, for a reason that is the scene's or the options'.
+    Refused,
+    Broken(String),
+}
+
+fn outcome(seed: u64, number: u64) -> Outcome {
+    let (scene, options) = made(seed, number);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scene.reel");
+    match compile(&scene, Vec::new(), &path, &options, &reopen, &Silent) {
+        Ok(_) => {}
+        Err(error @ (Error::Promise { .. } | Error::Refused { .. })) => {
+            return Outcome::Broken(format!("{error}\n{options:?}"));
+        }
+        Err(error) => {
+            if std::env::var_os("MESHREEL_SCENES").is_some() {
+                println!("scene {number}: {error}");
+            }
+            return Outcome::Refused;
+        }
+    }
+    let reel = match Reel::open(&path, &Limits::default()) {
+        Ok(reel) => reel,
+        Err(error) => return Outcome::Broken(format!("does not open: {error}\n{options:?}")),
+    };
+    match verify(&scene, &reel, &|_, _| ()) {
+        Ok(report) if report.ok => Outcome::Holds,
+        Ok(report) => Outcome::Broken(format!("{:#?}\n{options:?}", report.failures)),
+        Err(error) => Outcome::Broken(format!("cannot be verified: {error}\n{options:?}")),
+    }
+}
+
+#[test]
+fn whatever_compiles_verifies() {
+    let count = asked("MESHREEL_SCENES", SCENES);
+    let seed = asked("MESHREEL_SEED", 1);
+    let first = asked("MESHREEL_FIRST", 0);
+    let outcomes: Vec<(u64, Outcome)> = (first..first + count)
+        .into_par_iter()
+        .map(|number| {
+            let found = catch_unwind(AssertUnwindSafe(|| outcome(seed, number)));
+            (number, found.unwrap_or(Outcome::Broken("panics".into())))
+        })
+        .collect();
+    let mut broken = Vec::new();
+    let mut holds = 0;
+    for (number, outcome) in outcomes {
+        match outcome {
+            Outcome::Holds => holds += 1,
+            Outcome::Refused => {}
+            Outcome::Broken(what) => {
+                println!("MESHREEL_SEED={seed} MESHREEL_FIRST={number} MESHREEL_SCENES=1: {what}");
+                broken.push(number);
+            }
+        }
+    }
+    println!(
+        "{holds} of {count} scenes hold, {} are broken",
+        broken.len()
+    );
+    assert!(broken.is_empty(), "seed {seed}: {broken:?}");
+    assert!(
+        count < 100 || 2 * holds > count,
+        "{holds} of {count} scenes were compiled"
+    );
+}
