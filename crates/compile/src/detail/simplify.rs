@@ -106,6 +106,9 @@ const LEAST_COSINE: f64 = 0.2;
 /// A piece of no more triangles may vanish.
 const SMALL: usize = 4;
 
+/// A point of more triangles stays until it has fewer, and none becomes it: to look at one takes time that grows with the square of them.
+const HUB: usize = 256;
+
 /// Costs are never negative, so their bits are in their order.
 type Entry = Reverse<(u64, u32, u32, u32)>;
 
@@ -116,8 +119,10 @@ pub struct Simplifier<'a> {
     pub triangles: Vec<[u32; 3]>,
     /// How many triangles between three points there are.
     pub count: usize,
-    /// Triangles of each point.
+    /// Triangles of each point. Those of a hub may be gone, up to half of them.
     around: Vec<Vec<u32>>,
+    /// Of a hub how many are.
+    gone: Vec<u32>,
     /// Vertices of each point that have not become others.
     members: Vec<Vec<u32>>,
     /// By point, pose after pose.
@@ -140,6 +145,7 @@ impl<'a> Simplifier<'a> {
             triangles: shape.triangles.to_vec(),
             count: 0,
             around: vec![Vec::new(); points],
+            gone: vec![0; points],
             members: vec![Vec::new(); points],
             quadrics: vec![Quadric::default(); points * shape.poses.len()],
             area: vec![0.0; points],
@@ -247,8 +253,13 @@ impl<'a> Simplifier<'a> {
 
     /// What an edge of triangle `t` is.
     fn edge(&self, t: u32, a: u32, b: u32) -> Edge {
-        let others = self.around[a as usize].iter();
-        let mut others = others.filter(|&&o| o != t && self.corners(o).contains(&b));
+        let [of_a, of_b] = [a, b].map(|p| &self.around[p as usize]);
+        let fewer = if of_b.len() < of_a.len() { of_b } else { of_a };
+        let both = |o: u32| {
+            let corners = self.corners(o);
+            corners.contains(&a) && corners.contains(&b)
+        };
+        let mut others = fewer.iter().filter(|&&o| o != t && both(o));
         match (others.next(), others.next()) {
             (Some(&other), None) if self.material(t) == self.material(other) => {
                 let shared = self.triangles[other as usize];
@@ -308,10 +319,24 @@ impl<'a> Simplifier<'a> {
 
     /// The cheapest collapse of a point that is allowed.
     fn best(&self, p: u32) -> Option<(f64, u32)> {
-        let to = self.neighbours(p);
+        if self.is_hub(p) {
+            return None;
+        }
+        let mut to = self.neighbours(p);
+        if self.keeps < Keeps::Nothing {
+            match &self.edges(p)[..] {
+                [] => {}
+                &[a, b] => to.retain(|q| [a, b].contains(q)),
+                _ => return None,
+            }
+        }
         let mut all: Vec<(f64, u32)> = to.iter().map(|&q| (self.cost(p, q), q)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        all.into_iter().find(|&(_, q)| self.targets(p, q).is_some())
+        (all.into_iter()).find(|&(_, q)| self.targets_on_edges(p, q).is_some())
+    }
+
+    fn is_hub(&self, p: u32) -> bool {
+        self.around[p as usize].len() > HUB
     }
 
     /// Whether both points are of a piece so small that it may vanish.
@@ -330,13 +355,19 @@ impl<'a> Simplifier<'a> {
 
     /// What the vertices of a point become when it becomes another one; none where that is not allowed.
     fn targets(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
+        let free = self.keeps == Keeps::Nothing || self.follows_edges(from, to);
+        free.then(|| self.targets_on_edges(from, to)).flatten()
+    }
+
+    /// The same where borders and edges of materials are kept.
+    fn targets_on_edges(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
+        if self.is_hub(from) || self.is_hub(to) {
+            return None;
+        }
         let around = &self.around[from as usize];
         let (shared, others): (Vec<u32>, Vec<u32>) =
             (around.iter().copied()).partition(|&t| self.corners(t).contains(&to));
         let small = self.keeps == Keeps::Nothing && self.is_small(from, to);
-        if self.keeps < Keeps::Nothing && !self.follows_edges(from, to) {
-            return None;
-        }
         if !small {
             // What is next to both must be a triangle with both, or surfaces would touch that did not.
             let third = |&t: &u32| self.corners(t).into_iter().find(|&p| p != from && p != to);
@@ -396,20 +427,29 @@ impl<'a> Simplifier<'a> {
 
     /// Points on a border or an edge of materials stay on it, and where such edges meet they stay.
     fn follows_edges(&self, from: u32, to: u32) -> bool {
-        let around = &self.around[from as usize];
-        let (mut edges, mut along) = (0, false);
-        for n in self.neighbours(from) {
-            let mut with = around.iter().filter(|&&t| self.corners(t).contains(&n));
-            let inner = match (with.next(), with.next(), with.next()) {
-                (Some(&a), Some(&b), None) => self.material(a) == self.material(b),
-                _ => false,
-            };
-            if !inner {
-                edges += 1;
-                along |= n == to;
-            }
+        match &self.edges(from)[..] {
+            [] => true,
+            edges => edges.len() == 2 && edges.contains(&to),
         }
-        edges == 0 || edges == 2 && along
+    }
+
+    /// Where borders and edges of materials lead from a point.
+    fn edges(&self, from: u32) -> Vec<u32> {
+        let around = self.around[from as usize].iter();
+        let corners = |&t: &u32| self.corners(t).map(|p| (p, t));
+        let mut sides: Vec<(u32, u32)> = around.flat_map(corners).collect();
+        sides.retain(|side| side.0 != from);
+        sides.sort_unstable();
+        sides.dedup();
+        let inner = |with: &[(u32, u32)]| match with {
+            &[(_, a), (_, b)] => self.material(a) == self.material(b),
+            _ => false,
+        };
+        let by_point = sides.chunk_by(|a, b| a.0 == b.0);
+        by_point
+            .filter(|with| !inner(with))
+            .map(|with| with[0].0)
+            .collect()
     }
 
     /// Whether a triangle would turn over, or fall together, in any pose.
@@ -421,6 +461,26 @@ impl<'a> Simplifier<'a> {
             let (old, new) = (dot(a, a), dot(b, b));
             old > 0.0 && dot(a, b) <= LEAST_COSINE * (old * new).sqrt()
         })
+    }
+
+    /// Triangle `t`, which is gone, is none of a point's any more.
+    fn forget(&mut self, p: u32, t: u32) {
+        let at = p as usize;
+        if !self.is_hub(p) {
+            self.around[at].retain(|&o| o != t);
+            return;
+        }
+        // To take one out of many takes as long as to look at all.
+        self.gone[at] += 1;
+        if 2 * self.gone[at] as usize > self.around[at].len() {
+            self.gone[at] = 0;
+            let mut around = std::mem::take(&mut self.around[at]);
+            around.retain(|&o| {
+                let [a, b, c] = self.corners(o);
+                a != b && b != c && c != a
+            });
+            self.around[at] = around;
+        }
     }
 
     fn collapse(&mut self, from: u32, to: u32, targets: &[(u32, u32)]) {
@@ -441,7 +501,7 @@ impl<'a> Simplifier<'a> {
             if a == b || b == c || c == a {
                 self.count -= 1;
                 for p in corners {
-                    self.around[p as usize].retain(|&o| o != t);
+                    self.forget(p, t);
                 }
             } else {
                 self.around[to as usize].push(t);
