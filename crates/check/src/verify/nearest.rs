@@ -5,6 +5,7 @@ use crate::verify::polygons::{NONE, Polygons};
 use crate::verify::report::beyond;
 use crate::verify::rings::Rings;
 use crate::verify::tree::Tree;
+use std::collections::HashMap;
 
 /// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what belongs to what.
 const CANDIDATES: usize = 256;
@@ -12,14 +13,23 @@ const CANDIDATES: usize = 256;
 /// The same for triangles, which have three vertices to choose for.
 const FACE_CANDIDATES: usize = 32;
 
-/// Face and corner of everything that a vertex can stand for, sorted.
+/// Corners of faces that are looked at for one vertex or triangle one by one; beyond that it is not decided, or what was found is kept.
+const CORNERS: usize = 4096;
+
+/// What a vertex can stand for.
 #[derive(Default)]
 struct Near {
+    /// Where it is one point, that.
+    point: Option<u32>,
+    /// Where it is several, face and corner of everything, sorted.
     corners: Vec<(u32, u32)>,
     points: usize,
-    /// More points than are looked at.
+    /// More points or corners than are looked at.
     undecided: bool,
 }
+
+/// Face and corner of everything that a vertex can stand for, sorted.
+type Sides<'a> = &'a [(u32, u32)];
 
 /// Source and decoded mesh of one placement in one frame, in world space.
 pub(crate) struct Pairing<'a> {
@@ -138,15 +148,19 @@ impl<'a> Pairing<'a> {
             .enumerate()
             .filter(|(v, _)| self.used[*v])
         {
-            let mut best = None;
-            let (_, undecided) = self
+            let (mut best, mut left) = (None, CORNERS);
+            let (found, cut) = self
                 .source_tree
                 .within(*p, self.tolerance, CANDIDATES, |point| {
-                    self.corners_of(point)
-                        .iter()
-                        .any(|&c| better(&mut best, difference(v as u32, c), limit))
+                    let corners = self.corners_of(point);
+                    let near = &corners[..corners.len().min(left)];
+                    let good = |&c: &u32| better(&mut best, difference(v as u32, c), limit);
+                    let found = near.iter().any(good);
+                    // One more than there is room for says that something was left out.
+                    left = (left + 1).saturating_sub(corners.len() + 1);
+                    found
                 });
-            note(best, undecided, v as u32);
+            note(best, cut || !found && left == 0, v as u32);
         }
         for &c in &self.corners {
             let p = self.source[self.polygons.point[c as usize] as usize];
@@ -190,6 +204,13 @@ impl<'a> Pairing<'a> {
             of_face[face.number as usize] = (face.first, face.count);
             room[face.number as usize] = face.count - 2;
         }
+        // Of all points, one after the other; within one they are sorted already.
+        let face = |&c: &u32| (self.polygons.face[c as usize], c);
+        let sides: Vec<(u32, u32)> = self.corners.iter().map(face).collect();
+        let sides_of = |near: &'_ Near| match near.point {
+            Some(p) => self.first[p as usize] as usize..self.first[p as usize + 1] as usize,
+            None => 0..0,
+        };
         let mut near: Vec<Option<Near>> = Vec::new();
         near.resize_with(self.decoded.len(), || None);
         for &v in indices {
@@ -204,6 +225,8 @@ impl<'a> Pairing<'a> {
         let certain = |t: &u32| corners(*t).iter().flatten().all(|n| n.points == 1);
         order.sort_by_key(|t| !certain(t));
         let (mut wrong, mut example) = (0u64, u32::MAX);
+        // Faces of triangles whose vertices all have many, and how many of them are known to be full: there may be as many such triangles.
+        let mut many: HashMap<[u32; 3], (Vec<u32>, usize)> = HashMap::new();
         for t in order {
             let [Some(a), Some(b), Some(c)] = corners(t) else {
                 continue;
@@ -211,8 +234,29 @@ impl<'a> Pairing<'a> {
             if a.undecided || b.undecided || c.undecided {
                 continue;
             }
-            let faces = common_faces(a, b, c, turn > 0, &of_face);
-            match faces.iter().find(|f| room[**f as usize] > 0) {
+            let first = 3 * t as usize;
+            let key: [u32; 3] = std::array::from_fn(|k| indices[first + k]);
+            let lists: [Sides<'_>; 3] = [a, b, c].map(|near| match near.point {
+                Some(_) => &sides[sides_of(near)],
+                None => &near.corners,
+            });
+            let fewest = lists.map(<[_]>::len);
+            let own;
+            let (faces, full) = match fewest.iter().min() {
+                Some(&fewest) if fewest > FACE_CANDIDATES => {
+                    let list = || (common_faces(lists, turn > 0, &of_face), 0);
+                    let (faces, full) = many.entry(key).or_insert_with(list);
+                    while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
+                        *full += 1;
+                    }
+                    (&*faces, *full)
+                }
+                _ => {
+                    own = common_faces(lists, turn > 0, &of_face);
+                    (&own, 0)
+                }
+            };
+            match faces[full..].iter().find(|f| room[**f as usize] > 0) {
                 Some(&face) => room[face as usize] -= 1,
                 // Full, but others may have been in the wrong one of several that were possible.
                 None if faces.len() > 1 || !faces.is_empty() && !certain(&t) => {}
@@ -234,18 +278,25 @@ impl<'a> Pairing<'a> {
     fn near(&self, v: u32) -> Near {
         let mut near = Near::default();
         let p = self.decoded[v as usize];
+        let mut points = Vec::new();
         let (_, cut) = self
             .source_tree
             .within(p, self.tolerance, FACE_CANDIDATES, |point| {
-                near.points += 1;
-                let corners = self.corners_of(point).iter();
-                near.corners
-                    .extend(corners.map(|&c| (self.polygons.face[c as usize], c)));
+                points.push(point);
                 false
             });
-        near.undecided = cut;
-        if cut {
-            near.corners = Vec::new();
+        near.points = points.len();
+        let all: usize = points.iter().map(|&p| self.corners_of(p).len()).sum();
+        near.undecided = cut || points.len() > 1 && all > CORNERS;
+        match &points[..] {
+            _ if near.undecided => {}
+            &[point] => near.point = Some(point),
+            several => {
+                let corners = several.iter().flat_map(|&p| self.corners_of(p));
+                near.corners = corners
+                    .map(|&c| (self.polygons.face[c as usize], c))
+                    .collect();
+            }
         }
         near.corners.sort_unstable();
         near
@@ -258,16 +309,19 @@ impl<'a> Pairing<'a> {
 }
 
 /// Faces that have three corners for a triangle, the right way round. `of_face`: first corner and number of corners.
-fn common_faces(a: &Near, b: &Near, c: &Near, ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
-    let of = |near: &Near, face: u32| {
-        let begin = near.corners.partition_point(|x| x.0 < face);
-        let length = near.corners[begin..].partition_point(|x| x.0 == face);
+fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
+    // From the vertex that has the fewest: another may be that of a whole fan.
+    let least = (0..3).min_by_key(|&k| lists[k].len()).unwrap_or(0);
+    let [a, b, c] = [0, 1, 2].map(|k| lists[(least + k) % 3]);
+    let of = |near: Sides<'_>, face: u32| {
+        let begin = near.partition_point(|x| x.0 < face);
+        let length = near[begin..].partition_point(|x| x.0 == face);
         begin..begin + length
     };
     let mut faces = Vec::new();
-    for own in a.corners.chunk_by(|x, y| x.0 == y.0) {
+    for own in a.chunk_by(|x, y| x.0 == y.0) {
         let face = own[0].0;
-        let (in_b, in_c) = (&b.corners[of(b, face)], &c.corners[of(c, face)]);
+        let (in_b, in_c) = (&b[of(b, face)], &c[of(c, face)]);
         let (first, count) = of_face[face as usize];
         let fits = own.iter().any(|&(_, ca)| {
             let from_a = |x: u32| (x - first + count - (ca - first)) % count;
@@ -368,6 +422,29 @@ mod tests {
         // With a tolerance that holds everything nothing can be told apart.
         let blurred = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
         assert_eq!(blurred.faces(&good, false), Ok(()));
+    }
+
+    /// To look at all faces of a vertex for each of its triangles would take hours.
+    #[test]
+    fn two_hundred_thousand_triangles_around_a_vertex_and_on_three() {
+        let count = 200_000;
+        let same = [0, 1, 2].repeat(count as usize);
+        let fan = (0..count).flat_map(|i| [0, i + 1, i + 2]).collect();
+        for (indices, points) in [(same, 3), (fan, count + 2)] {
+            let raw = Faces {
+                counts: vec![3; count as usize],
+                indices,
+            };
+            let polygons = Polygons::new(&raw, points as usize, Winding::CounterClockwise);
+            let place = |i: i32| [f64::from(i), f64::from(i % 7), 0.0];
+            let points: Vec<[f64; 3]> = (0..points).map(place).collect();
+            let indices: Vec<u32> = raw.indices.iter().map(|&p| p as u32).collect();
+            let pairing = Pairing::new(&points, &points, &indices, &polygons, 1e-3);
+            assert_eq!(pairing.faces(&indices, false), Ok(()));
+            assert!(pairing.faces(&indices, true).is_err());
+            // Nothing agrees, so that all is looked at.
+            assert!(pairing.attribute(0.1, |_, _| Some(1.0)).is_some());
+        }
     }
 
     #[test]

@@ -1,16 +1,21 @@
 //! A k-d tree over points: the nearest one, and all within a distance, nearer side first.
 //! (J. Bentley, *Multidimensional binary search trees*, 1975.) Points are kept in tree order in one array.
 
+use std::ops::Range;
+
 /// The tree. Points that are not finite are left out.
 pub(crate) struct Tree {
     points: Vec<[f64; 3]>,
     /// Number that each point had.
     ids: Vec<u32>,
-    /// Axis that the middle of each inner range splits.
+    /// Axis that the middle of each inner range splits; [`ONE_PLACE`] for ranges of equal points, which nothing splits.
     axis: Vec<u8>,
 }
 
 const LEAF: usize = 8;
+
+/// No axis: all points of the range are equal.
+const ONE_PLACE: u8 = 3;
 
 impl Tree {
     pub fn new(points: &[[f64; 3]]) -> Tree {
@@ -36,6 +41,11 @@ impl Tree {
                 .reduce(|a, b| if size(b) > size(a) { b } else { a })
                 .unwrap_or(0);
             let middle = range.len() / 2;
+            if size(k) == 0.0 {
+                range.sort_unstable();
+                axis[low + middle] = ONE_PLACE;
+                continue;
+            }
             range.select_nth_unstable_by(middle, |&a, &b| {
                 points[a as usize][k]
                     .total_cmp(&points[b as usize][k])
@@ -57,8 +67,8 @@ impl Tree {
         let mut best = (f64::INFINITY, u32::MAX);
         self.descend(
             p,
-            0,
-            self.points.len(),
+            true,
+            0..self.points.len(),
             &mut |square, id| {
                 if square < best.0 {
                     best = (square, id);
@@ -83,8 +93,8 @@ impl Tree {
         let square = radius * radius;
         self.descend(
             p,
-            0,
-            self.points.len(),
+            false,
+            0..self.points.len(),
             &mut |d, id| {
                 if d <= square {
                     seen += 1;
@@ -98,32 +108,35 @@ impl Tree {
     }
 
     /// Calls `visit` with squared distance and number; it returns the squared distance within which it is interested, or
-    /// none to stop. Depth is bounded by the logarithm of the size.
+    /// none to stop. Depth is bounded by the logarithm of the size. `once`: of many equal points one will do.
     fn descend(
         &self,
         p: [f64; 3],
-        low: usize,
-        high: usize,
+        once: bool,
+        range: Range<usize>,
         visit: &mut impl FnMut(f64, u32) -> Option<f64>,
         mut square: f64,
     ) -> Option<f64> {
-        if high - low <= LEAF {
-            for i in low..high {
+        let (low, high) = (range.start, range.end);
+        let middle = low + (high - low) / 2;
+        let one_place = high - low > LEAF && self.axis[middle] == ONE_PLACE;
+        if high - low <= LEAF || one_place {
+            let visited = if one_place && once { low + 1 } else { high };
+            for i in low..visited {
                 square = visit(distance(p, self.points[i]), self.ids[i])?;
             }
             return Some(square);
         }
-        let middle = low + (high - low) / 2;
         let k = usize::from(self.axis[middle]);
         let side = p[k] - self.points[middle][k];
         let (near, far) = match side < 0.0 {
-            true => ((low, middle), (middle + 1, high)),
-            false => ((middle + 1, high), (low, middle)),
+            true => (low..middle, middle + 1..high),
+            false => (middle + 1..high, low..middle),
         };
-        square = self.descend(p, near.0, near.1, visit, square)?;
+        square = self.descend(p, once, near, visit, square)?;
         if side * side <= square {
             square = visit(distance(p, self.points[middle]), self.ids[middle])?;
-            square = self.descend(p, far.0, far.1, visit, square)?;
+            square = self.descend(p, once, far, visit, square)?;
         }
         Some(square)
     }
@@ -186,5 +199,10 @@ mod tests {
             false
         });
         assert!(!found && cut && seen == 100);
+        // Looked at one by one, these would take days.
+        for i in 0..1_000_000 {
+            let [x, y] = [1, 7].map(|k| f64::from(i * k % 1000) / 1000.0);
+            assert!(tree.nearest([x, y, 1.0]).unwrap().0 <= 2f64.sqrt());
+        }
     }
 }
