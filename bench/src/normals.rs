@@ -88,6 +88,7 @@ fn load(path: &Path, tolerance: f64) -> anyhow::Result<Vec<(String, Mesh)>> {
             frames: times.len(),
             start: 0,
             moves: None,
+            first_time: times[0],
             fallback: Vec::new(),
             remeshed: None,
         };

@@ -347,6 +347,13 @@ fn match_meshes(
             let matrix = &world.matrix[survey.placements[unit.placements[0]].placed];
             unit.flip = matrix.is_finite() && matrix.determinant() < 0.0;
         }
+        let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
+            && unit.channels.normals == Some(channels::Normals::Computed);
+        if record.method == Method::Fluid && creased {
+            let times = unit.shown.clone();
+            let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
+            unit.find_leads(mesh, times)?;
+        }
         if record.method != Method::Fluid && !unit.surface {
             unit.exact =
                 look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
@@ -463,6 +470,29 @@ impl Unit {
             channels: Channels::default(),
             faces: sample::Faces::default(),
             exact: None,
+            leads: HashMap::new(),
         }
+    }
+
+    /// Finds the first frames of runs. `at`: its frames of the file with their times.
+    fn find_leads(
+        &mut self,
+        mesh: &meshreel_scene::Mesh,
+        at: impl Iterator<Item = (usize, f64)>,
+    ) -> Result<(), Error> {
+        let (mut faces, mut last) = (sample::Faces::default(), sample::Faces::default());
+        let (mut points, mut count) = (Vec::new(), None);
+        let mut lead = 0.0;
+        for (frame, time) in at {
+            sample::faces_at(mesh, time, &mut faces)?;
+            sample::positions_at(mesh, time, &mut points)?;
+            if count != Some(points.len()) || faces != last {
+                lead = time;
+                count = Some(points.len());
+                std::mem::swap(&mut faces, &mut last);
+            }
+            self.leads.insert(frame, lead);
+        }
+        Ok(())
     }
 }

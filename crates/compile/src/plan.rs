@@ -373,6 +373,7 @@ impl<'a> Compiler<'a> {
             frames: times.len(),
             start: 0,
             moves: None,
+            first_time: times[0],
             fallback: Vec::new(),
             times,
             matrices,

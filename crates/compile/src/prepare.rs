@@ -26,6 +26,8 @@ pub struct Source<'a> {
     pub times: Vec<f64>,
     /// World matrix at each of these times, for a mesh that is baked to world space.
     pub matrices: Option<Vec<DMat4>>,
+    /// Time of the first frame of the animation, read as the others.
+    pub first_time: f64,
     /// What is compiled beside positions.
     pub normals: bool,
     #[allow(missing_docs)]
@@ -493,7 +495,7 @@ pub fn prepare(
         });
     }
 
-    let sets = face_sets(mesh, source.times[0])?;
+    let sets = face_sets(mesh, source.first_time)?;
     let assignment = materials::assign(
         sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())),
         raw.counts.len(),

@@ -21,6 +21,8 @@ pub(crate) struct Attributes<'b> {
     pub polygons: &'b Polygons,
     /// Smoothing group per corner, and how many, where normals are computed.
     pub groups: &'b (Vec<u32>, usize),
+    /// The same by the first frame of a run, which may say as well what is smooth.
+    pub lead_groups: Option<&'b (Vec<u32>, usize)>,
 }
 
 /// Goes through all pairs of vertex and corner and gives the largest difference and its vertex.
@@ -164,12 +166,21 @@ impl Attributes<'_> {
                 }))
             }
             _ => {
-                let computed =
-                    self.polygons
-                        .normals(&self.source.points, &self.groups.0, self.groups.1);
+                let made = |(groups, count): &(Vec<u32>, usize)| {
+                    self.polygons.normals(&self.source.points, groups, *count)
+                };
+                let computed = made(self.groups);
+                let by_lead = self.lead_groups.map(made);
                 Ok(find(limit, &|vertex, corner| {
-                    let group = self.groups.0[corner as usize];
-                    difference(vertex, (*computed.get(group as usize)?)?)
+                    let of = |(groups, _): &(Vec<u32>, usize), all: &[Option<DVec3>]| {
+                        let group = groups[corner as usize];
+                        difference(vertex, (*all.get(group as usize)?)?)
+                    };
+                    let own = of(self.groups, &computed)?;
+                    match (self.lead_groups, &by_lead) {
+                        (Some(groups), Some(all)) => Some(own.min(of(groups, all)?)),
+                        _ => Some(own),
+                    }
                 }))
             }
         }

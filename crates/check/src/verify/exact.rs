@@ -5,7 +5,7 @@ use crate::verify::report::Failures;
 use crate::verify::rings::{Rings, ring};
 use meshreel::SourceMap;
 use meshreel::record::MeshRecord;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 /// What follows from map and faces alone.
@@ -16,6 +16,8 @@ pub(crate) struct Exact {
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
     pub pairs: Vec<Pair>,
+    /// The same of faces that name a point twice, where nothing says which of its corners a vertex stands for: one list for each vertex.
+    pub either: Vec<Vec<Pair>>,
     /// Vertices whose position must be bit-equal to an earlier one's.
     pub weld: Vec<(u32, u32)>,
 }
@@ -77,13 +79,14 @@ pub(crate) fn build(
             "{count} points of the source have no vertex, point {first} first"
         ));
     }
-    let pairs = faces(&map, indices, &polygons, flip, sets, fail);
+    let (pairs, either) = faces(&map, indices, &polygons, flip, sets, fail);
     Some(Exact {
         weld: vertex_weld(&map.vertex_point, weld),
         vertex_point: map.vertex_point,
         polygons,
         groups: (Vec::new(), 0),
         pairs,
+        either,
     })
 }
 
@@ -96,13 +99,14 @@ fn faces(
     flip: bool,
     sets: &[(String, Vec<i32>)],
     fail: &mut dyn FnMut(String),
-) -> Vec<Pair> {
+) -> (Vec<Pair>, Vec<Vec<Pair>>) {
     let mut by_face: Vec<u32> = (0..map.triangle_face.len() as u32).collect();
     by_face.sort_by_key(|&t| map.triangle_face[t as usize]);
     let face_of = |t: u32| map.triangle_face[t as usize];
     let turn = if flip { -polygons.turn } else { polygons.turn };
     let (mut wrong, mut first) = (0u64, None);
     let mut pairs = Vec::with_capacity(indices.len());
+    let mut either: BTreeSet<Vec<Pair>> = BTreeSet::new();
     let mut at = 0;
     let mut known = 0;
     let mut repeats = Repeats::new(polygons, sets);
@@ -129,13 +133,17 @@ fn faces(
             let p = v.map(|v| map.vertex_point[v as usize]);
             for k in 0..3 {
                 edges.push(directed(p[k], p[(k + 1) % 3], 1));
+                let pair = |corner| Pair {
+                    vertex: v[k],
+                    corner,
+                    face: face.number,
+                };
                 match corner.find(p[k], map.vertex_corner[v[k] as usize]) {
-                    Some(corner) => pairs.push(Pair {
-                        vertex: v[k],
-                        corner,
-                        face: face.number,
-                    }),
-                    None => good = false,
+                    Found::One(corner) => pairs.push(pair(corner)),
+                    Found::Several(corners) => {
+                        either.insert(corners.iter().map(|&c| pair(c)).collect());
+                    }
+                    Found::None => good = false,
                 }
             }
         }
@@ -171,7 +179,7 @@ fn faces(
     }
     pairs.sort_unstable();
     pairs.dedup();
-    pairs
+    (pairs, either.into_iter().collect())
 }
 
 /// Faces that are there, for those that repeat them.
@@ -247,37 +255,60 @@ fn directed(a: u32, b: u32, sign: i32) -> (u32, u32, i32) {
     if a <= b { (a, b, sign) } else { (b, a, -sign) }
 }
 
+/// Corners of one face at one point that are looked at.
+const MOST_CORNERS: usize = 64;
+
 /// Finds the corner of a face at a point.
 struct CornerOf<'a> {
     polygons: &'a Polygons,
     face: &'a Polygon,
-    /// For faces that are too large to be looked through.
-    large: Option<HashMap<u32, u32>>,
+    /// Corners by their points, for faces that are too large to be looked through, or name a point twice.
+    by_point: Option<HashMap<u32, Vec<u32>>>,
+}
+
+/// Corners of a face at a point.
+enum Found<'f> {
+    None,
+    One(u32),
+    Several(&'f [u32]),
 }
 
 impl<'a> CornerOf<'a> {
     fn new(polygons: &'a Polygons, face: &'a Polygon) -> CornerOf<'a> {
-        let corners = || face.corners().rev().map(|c| (polygons.point[c], c as u32));
-        let large = (face.count > 32).then(|| corners().collect());
+        let points = &polygons.point[face.corners()];
+        let twice = || (1..points.len()).any(|k| points[..k].contains(&points[k]));
+        let by_point = (face.count > 32 || twice()).then(|| {
+            let mut corners: HashMap<u32, Vec<u32>> = HashMap::new();
+            for (c, &p) in face.corners().zip(points) {
+                corners.entry(p).or_default().push(c as u32);
+            }
+            corners
+        });
         CornerOf {
             polygons,
             face,
-            large,
+            by_point,
         }
     }
 
     /// `hint` is the corner that the map names: it decides where a face has a point twice.
-    fn find(&self, point: u32, hint: u32) -> Option<u32> {
+    fn find(&self, point: u32, hint: u32) -> Found<'_> {
         let range = self.face.corners();
         if range.contains(&(hint as usize)) && self.polygons.point[hint as usize] == point {
-            return Some(hint);
+            return Found::One(hint);
         }
-        match &self.large {
-            Some(corners) => corners.get(&point).copied(),
+        match &self.by_point {
+            Some(corners) => match corners.get(&point).map(Vec::as_slice) {
+                None | Some([]) => Found::None,
+                Some(&[corner]) => Found::One(corner),
+                // Of very many any may be right, and nothing is compared.
+                Some(several) if several.len() > MOST_CORNERS => Found::Several(&[]),
+                Some(several) => Found::Several(several),
+            },
             None => range
                 .into_iter()
                 .find(|&c| self.polygons.point[c] == point)
-                .map(|c| c as u32),
+                .map_or(Found::None, |c| Found::One(c as u32)),
         }
     }
 }
@@ -433,6 +464,32 @@ mod tests {
         // Vertex 2 stands for two corners; points 4 and 0 are welded, and so are the two vertices of point 1.
         assert_eq!(exact.pairs.len(), 8);
         assert_eq!(exact.weld, [(4, 0), (6, 1)]);
+    }
+
+    #[test]
+    fn a_vertex_stands_for_any_of_two_corners_at_its_point() {
+        // The second face names point 0 twice, and its vertex there is one of the first.
+        let raw = Faces {
+            counts: vec![3, 3],
+            indices: vec![0, 1, 2, 0, 0, 1],
+        };
+        let map = SourceMap {
+            points: 3,
+            corners: 6,
+            faces: 2,
+            vertex_point: vec![0, 1, 2],
+            vertex_corner: vec![0, 1, 2],
+            triangle_face: vec![0, 1],
+        };
+        let polygons = Polygons::new(&raw, 3, Winding::CounterClockwise);
+        let mut fail = |what: String| panic!("{what}");
+        let indices = [0, 1, 2, 0, 0, 1];
+        let exact = build(map, &indices, polygons, 6, &[], false, &[], &mut fail).unwrap();
+        let corners: Vec<Vec<u32>> = (exact.either.iter())
+            .map(|list| list.iter().map(|p| p.corner).collect())
+            .collect();
+        assert_eq!(corners, [[3, 4]]);
+        assert_eq!(exact.pairs.len(), 4);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use meshreel::{FrameDecoder, MeshView, Reel};
 use meshreel_scene::{Error, Mesh, MeshId, sample, sample::World};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -65,6 +66,9 @@ pub(crate) struct Unit {
     pub faces: sample::Faces,
     /// Through the source map; none: nearest points.
     pub exact: Option<Exact>,
+    /// By frame of the file, where faces change and creases count, the time of the first frame of its run: frames one after the other with the
+    /// same faces and as many points.
+    pub leads: HashMap<usize, f64>,
 }
 
 /// Frames of one job, at least; more where index frames are further apart.
@@ -371,6 +375,7 @@ impl<'a> Worker<'a> {
             decoded,
             polygons,
             groups: &exact.groups,
+            lead_groups: None,
         };
         attributes.compare(visible, found, &mut |_, difference| {
             let mut worst: Option<(f64, u32)> = None;
@@ -379,6 +384,17 @@ impl<'a> Worker<'a> {
                     && worst.is_none_or(|(w, _)| beyond(d, w))
                 {
                     worst = Some((d, pair.vertex));
+                }
+            }
+            for list in &exact.either {
+                // Where one has nothing to compare with, it may be the vertex's own.
+                let all = list.iter().map(|pair| difference(pair.vertex, pair.corner));
+                let all: Option<Vec<f64>> = all.collect();
+                let least = all.and_then(|all| all.into_iter().reduce(f64::min));
+                if let Some(d) = least
+                    && worst.is_none_or(|(w, _)| beyond(d, w))
+                {
+                    worst = Some((d, list[0].vertex));
                 }
             }
             worst
@@ -456,10 +472,17 @@ impl<'a> Worker<'a> {
         let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
         let indices = decoded.view.indices();
         let all_usable = source.points.iter().all(|p| usable(*p));
-        let groups = match unit.channels.normals {
-            Some(Normals::Computed) => polygons.groups(&source.points, plan.asked.smooth_angle),
-            _ => (Vec::new(), 0),
-        };
+        let (mut groups, mut lead_groups) = Default::default();
+        if unit.channels.normals == Some(Normals::Computed) {
+            groups = polygons.groups(&source.points, plan.asked.smooth_angle);
+            if let Some(&time) = unit.leads.get(&frame).filter(|t| **t != source.time) {
+                let mut points = Vec::new();
+                sample::positions_at(source.mesh, time, &mut points)?;
+                if points.len() == source.points.len() {
+                    lead_groups = Some(polygons.groups(&points, plan.asked.smooth_angle));
+                }
+            }
+        }
         for &p in visible {
             let Some(show) = &plan.shows[p] else { continue };
             let matrix = &self.world.matrix[plan.survey.placements[p].placed];
@@ -511,6 +534,7 @@ impl<'a> Worker<'a> {
                 decoded,
                 polygons: &polygons,
                 groups: &groups,
+                lead_groups: lead_groups.as_ref(),
             };
             attributes.compare(&[p], found, &mut |limit, difference| {
                 pairing.attribute(limit, difference)

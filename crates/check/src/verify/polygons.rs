@@ -89,7 +89,8 @@ impl Polygons {
     }
 
     /// Smoothing group of each corner: its point (of faces whose other side stands on the same points each side its own), or with a crease
-    /// angle (degrees) the corners of a point that are connected over edges which are less sharp. And the number of groups.
+    /// angle (degrees) the corners of a point that are connected over edges which are less sharp; [`NONE`] where points that are not usable leave
+    /// that open. And the number of groups.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
             let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
@@ -136,7 +137,20 @@ impl Polygons {
                 join(&mut group, d1, c2);
             }
         }
-        self.numbered(group)
+        let (mut numbers, count) = self.numbered(group);
+        let mut open = vec![false; self.points];
+        for face in &self.faces {
+            let points = &self.point[face.corners()];
+            if !points.iter().all(|&p| usable(positions[p as usize])) {
+                points.iter().for_each(|&p| open[p as usize] = true);
+            }
+        }
+        for (number, &point) in numbers.iter_mut().zip(&self.point) {
+            if point != NONE && open[point as usize] {
+                *number = NONE;
+            }
+        }
+        (numbers, count)
     }
 
     /// Numbers for sets of corners.
@@ -174,7 +188,7 @@ impl Polygons {
                 .any(|&p| !usable(positions[p as usize]));
             let Some(unit) = normal.try_normalize().filter(|_| !bad) else {
                 if bad {
-                    for &g in &groups[face.corners()] {
+                    for &g in groups[face.corners()].iter().filter(|g| **g != NONE) {
                         sums[g as usize] = DVec3::NAN;
                     }
                 }
@@ -185,6 +199,9 @@ impl Polygons {
             for i in 0..n {
                 let (before, here, after) = (at((i + n - 1) % n), at(i), at((i + 1) % n));
                 let group = groups[face.first as usize + i] as usize;
+                if group == NONE as usize {
+                    continue;
+                }
                 let weight = inner_angle(before - here, after - here, unit);
                 sums[group] += unit * weight;
                 weights[group] += weight;

@@ -531,6 +531,12 @@ fn square(v: [f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
 
+/// Of what is farther off than that, anything: such residuals are found in another way.
+#[inline(always)]
+fn twice(x: i32) -> i32 {
+    x.wrapping_mul(2)
+}
+
 /// The nearest integer of what is below 2²², ties to even; anything of anything else.
 #[inline(always)]
 fn nearest_integer(x: f32) -> i32 {
@@ -738,13 +744,13 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         }
         let mut even = [0; 3];
         for a in 0..3 {
-            even[a] = 2 * nearest_integer(0.5 * (e[a] * self.inverse));
+            even[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse)));
         }
         self.around(e, even, costs, k, &mut best);
         if self.lattice == Lattice::Centred {
             let mut odd = [0; 3];
             for a in 0..3 {
-                odd[a] = 2 * nearest_integer(0.5 * (e[a] * self.inverse) - 0.5) + 1;
+                odd[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse) - 0.5)) + 1;
             }
             self.around(e, odd, costs, k, &mut best);
         }
@@ -762,7 +768,7 @@ impl<'a, W: Cell> Quantizer<'a, W> {
         let mut places = [[0u32; 2]; 3];
         let parity = 216 * (q[0] & 1) as u32;
         for a in 0..3 {
-            let inward = q[a] - 2 * q[a].signum() * i32::from(q[a].abs() > 1);
+            let inward = q[a] - 2 * q[a].signum() * i32::from(q[a].unsigned_abs() > 1);
             values[a] = [q[a], inward];
             for n in 0..2 {
                 let d = e[a] - values[a][n].wrapping_mul(self.step) as f32;
