@@ -3,6 +3,7 @@
 //! The generator is that of the fuzz target `promise`. Which scenes is decided by a seed that stays, so that a run is like any other;
 //! `MESHREEL_SCENES=10000 MESHREEL_SEED=7` asks for more, and others.
 
+#[allow(dead_code)]
 #[path = "../../../fuzz/src/numbers.rs"]
 mod numbers;
 #[path = "../../../fuzz/src/options.rs"]
@@ -15,10 +16,10 @@ mod shape;
 use meshreel::{Limits, Reel};
 use meshreel_check::{reopen, verify};
 use meshreel_compile::{Error, Options, Silent, compile};
-use meshreel_scene::Scene;
+use meshreel_scene::{Channel, Scene, Scope};
 use numbers::Numbers;
-use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Scenes that every run looks at.
 const SCENES: u64 = 400;
@@ -58,14 +59,57 @@ enum Outcome {
     Broken(String),
 }
 
+/// Values in the first sample.
+fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> usize {
+    let mut out = Vec::new();
+    if !channel.is_empty() {
+        channel.read(0, &mut out).unwrap();
+    }
+    out.len()
+}
+
+/// What is in a scene, for whoever looks for what broke.
+fn contents(scene: &Scene) -> String {
+    let mut out = String::new();
+    for mesh in &scene.meshes {
+        out += &format!(
+            "{}: {:?}, {} samples, {} points, {} faces, {} corners",
+            mesh.path,
+            mesh.topology,
+            mesh.positions.len(),
+            first(&mesh.positions),
+            first(&mesh.face_counts),
+            first(&mesh.face_indices),
+        );
+        let mut attribute = |name: &str, scope: Scope, samples: usize, indexed: bool| {
+            out += &format!(
+                ", {name} {scope:?} x{samples}{}",
+                if indexed { " indexed" } else { "" }
+            );
+        };
+        if let Some(a) = &mesh.normals {
+            attribute(&a.name, a.scope, a.values.len(), a.indices.is_some());
+        }
+        for a in &mesh.uvs {
+            attribute(&a.name, a.scope, a.values.len(), a.indices.is_some());
+        }
+        for a in &mesh.colours {
+            attribute(&a.name, a.scope, a.values.len(), a.indices.is_some());
+        }
+        out += &format!(", {} sets\n", mesh.face_sets.len());
+    }
+    out
+}
+
 fn outcome(seed: u64, number: u64) -> Outcome {
     let (scene, options) = made(seed, number);
+    let about = || format!("{}{options:?}", contents(&scene));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scene.reel");
     match compile(&scene, Vec::new(), &path, &options, &reopen, &Silent) {
         Ok(_) => {}
         Err(error @ (Error::Promise { .. } | Error::Refused { .. })) => {
-            return Outcome::Broken(format!("{error}\n{options:?}"));
+            return Outcome::Broken(format!("{error}\n{}", about()));
         }
         Err(error) => {
             if std::env::var_os("MESHREEL_SCENES").is_some() {
@@ -76,12 +120,16 @@ fn outcome(seed: u64, number: u64) -> Outcome {
     }
     let reel = match Reel::open(&path, &Limits::default()) {
         Ok(reel) => reel,
-        Err(error) => return Outcome::Broken(format!("does not open: {error}\n{options:?}")),
+        Err(error) => return Outcome::Broken(format!("does not open: {error}\n{}", about())),
     };
     match verify(&scene, &reel, &|_, _| ()) {
         Ok(report) if report.ok => Outcome::Holds,
-        Ok(report) => Outcome::Broken(format!("{:#?}\n{options:?}", report.failures)),
-        Err(error) => Outcome::Broken(format!("cannot be verified: {error}\n{options:?}")),
+        Ok(report) => {
+            let more = report.failures.len() as u64 + report.more_failures - 1;
+            let first = &report.failures[0];
+            Outcome::Broken(format!("{first}, and {more} more\n{}", about()))
+        }
+        Err(error) => Outcome::Broken(format!("cannot be verified: {error}\n{}", about())),
     }
 }
 
@@ -90,13 +138,26 @@ fn whatever_compiles_verifies() {
     let count = asked("MESHREEL_SCENES", SCENES);
     let seed = asked("MESHREEL_SEED", 1);
     let first = asked("MESHREEL_FIRST", 0);
-    let outcomes: Vec<(u64, Outcome)> = (first..first + count)
-        .into_par_iter()
-        .map(|number| {
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut own = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= first + count {
+                return own;
+            }
             let found = catch_unwind(AssertUnwindSafe(|| outcome(seed, number)));
-            (number, found.unwrap_or(Outcome::Broken("panics".into())))
-        })
-        .collect();
+            own.push((number, found.unwrap_or(Outcome::Broken("panics".into()))));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut outcomes: Vec<(u64, Outcome)> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        all.into_iter()
+            .flat_map(|own| own.join().unwrap())
+            .collect()
+    });
+    outcomes.sort_by_key(|(number, _)| *number);
     let mut broken = Vec::new();
     let mut holds = 0;
     for (number, outcome) in outcomes {
