@@ -347,16 +347,16 @@ fn match_meshes(
             let matrix = &world.matrix[survey.placements[unit.placements[0]].placed];
             unit.flip = matrix.is_finite() && matrix.determinant() < 0.0;
         }
-        let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
-            && unit.channels.normals == Some(channels::Normals::Computed);
-        if record.method == Method::Fluid && creased {
-            let times = unit.shown.clone();
-            let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
-            unit.find_leads(mesh, times)?;
-        }
         if record.method != Method::Fluid && !unit.surface {
             unit.exact =
                 look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
+        }
+        let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
+            && unit.channels.normals == Some(channels::Normals::Computed);
+        if unit.exact.is_none() && creased {
+            let times = unit.shown.clone();
+            let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
+            unit.find_leads(mesh, times)?;
         }
     }
     Ok(units)

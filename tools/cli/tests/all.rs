@@ -26,5 +26,6 @@ mod replaced;
 mod robust;
 mod sample;
 mod scene;
+mod sizes;
 mod still;
 mod view;

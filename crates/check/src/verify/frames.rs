@@ -66,7 +66,7 @@ pub(crate) struct Unit {
     pub faces: sample::Faces,
     /// Through the source map; none: nearest points.
     pub exact: Option<Exact>,
-    /// By frame of the file, where faces change and creases count, the time of the first frame of its run: frames one after the other with the
+    /// By frame of the file, where there is no map and creases count, the time of the first frame of its run: frames one after the other with the
     /// same faces and as many points.
     pub leads: HashMap<usize, f64>,
 }

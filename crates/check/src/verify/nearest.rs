@@ -142,12 +142,10 @@ impl<'a> Pairing<'a> {
                 worst = Some((best, vertex));
             }
         };
-        for (v, p) in self
-            .decoded
-            .iter()
-            .enumerate()
-            .filter(|(v, _)| self.used[*v])
-        {
+        // Points that are not usable have vertices somewhere, and what those are near to says nothing.
+        let known = self.source.iter().flatten().all(|v| v.is_finite());
+        let of_corners = |(v, _): &(usize, _)| known && self.used[*v];
+        for (v, p) in self.decoded.iter().enumerate().filter(of_corners) {
             let (mut best, mut left) = (None, CORNERS);
             let (found, cut) = self
                 .source_tree
@@ -216,7 +214,7 @@ impl<'a> Pairing<'a> {
         for &v in indices {
             near[v as usize].get_or_insert_with(|| self.near(v));
         }
-        // Triangles whose corners are certain choose their faces first.
+        // Triangles whose corners are certain choose their faces first, and before the others those that have one choice only.
         let mut order: Vec<u32> = (0..found as u32).collect();
         let corners = |t: u32| {
             let first = 3 * t as usize;
@@ -227,42 +225,49 @@ impl<'a> Pairing<'a> {
         let (mut wrong, mut example) = (0u64, u32::MAX);
         // Faces of triangles whose vertices all have many, and how many of them are known to be full: there may be as many such triangles.
         let mut many: HashMap<[u32; 3], (Vec<u32>, usize)> = HashMap::new();
-        for t in order {
-            let [Some(a), Some(b), Some(c)] = corners(t) else {
-                continue;
-            };
-            if a.undecided || b.undecided || c.undecided {
-                continue;
-            }
-            let first = 3 * t as usize;
-            let key: [u32; 3] = std::array::from_fn(|k| indices[first + k]);
-            let lists: [Sides<'_>; 3] = [a, b, c].map(|near| match near.point {
-                Some(_) => &sides[sides_of(near)],
-                None => &near.corners,
-            });
-            let fewest = lists.map(<[_]>::len);
-            let own;
-            let (faces, full) = match fewest.iter().min() {
-                Some(&fewest) if fewest > FACE_CANDIDATES => {
-                    let list = || (common_faces(lists, turn > 0, &of_face), 0);
-                    let (faces, full) = many.entry(key).or_insert_with(list);
-                    while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
-                        *full += 1;
+        let mut passes = [order, Vec::new()];
+        for pass in 0..2 {
+            for t in std::mem::take(&mut passes[pass]) {
+                let [Some(a), Some(b), Some(c)] = corners(t) else {
+                    continue;
+                };
+                if a.undecided || b.undecided || c.undecided {
+                    continue;
+                }
+                let first = 3 * t as usize;
+                let key: [u32; 3] = std::array::from_fn(|k| indices[first + k]);
+                let lists: [Sides<'_>; 3] = [a, b, c].map(|near| match near.point {
+                    Some(_) => &sides[sides_of(near)],
+                    None => &near.corners,
+                });
+                let fewest = lists.map(<[_]>::len);
+                let own;
+                let (faces, full) = match fewest.iter().min() {
+                    Some(&fewest) if fewest > FACE_CANDIDATES => {
+                        let list = || (common_faces(lists, turn > 0, &of_face), 0);
+                        let (faces, full) = many.entry(key).or_insert_with(list);
+                        while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
+                            *full += 1;
+                        }
+                        (&*faces, *full)
                     }
-                    (&*faces, *full)
+                    _ => {
+                        own = common_faces(lists, turn > 0, &of_face);
+                        (&own, 0)
+                    }
+                };
+                if pass == 0 && (faces.len() > 1 || !certain(&t)) {
+                    passes[1].push(t);
+                    continue;
                 }
-                _ => {
-                    own = common_faces(lists, turn > 0, &of_face);
-                    (&own, 0)
-                }
-            };
-            match faces[full..].iter().find(|f| room[**f as usize] > 0) {
-                Some(&face) => room[face as usize] -= 1,
-                // Full, but others may have been in the wrong one of several that were possible.
-                None if faces.len() > 1 || !faces.is_empty() && !certain(&t) => {}
-                None => {
-                    wrong += 1;
-                    example = example.min(t);
+                match faces[full..].iter().find(|f| room[**f as usize] > 0) {
+                    Some(&face) => room[face as usize] -= 1,
+                    // Full, but others may have been in the wrong one of several that were possible.
+                    None if faces.len() > 1 || !faces.is_empty() && !certain(&t) => {}
+                    None => {
+                        wrong += 1;
+                        example = example.min(t);
+                    }
                 }
             }
         }

@@ -1,0 +1,213 @@
+//! Content on which careless work grows with the square of its size, and content that cancels: what is compiled of it verifies. There is no
+//! clock in these tests; with work that grows with the square they would not end.
+
+use glam::DMat4;
+use meshreel::{Limits, Reel};
+use meshreel_check::{Report, reopen, verify};
+use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_scene::{
+    Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding,
+};
+
+/// A scene of one mesh, which moves where there are several samples of points.
+fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
+    let times = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0 / 24.0,
+    };
+    let mesh = Mesh {
+        path: "/mesh".into(),
+        topology: match samples.len() {
+            1 => Topology::Constant,
+            _ => Topology::Homogeneous,
+        },
+        positions: match samples.len() {
+            1 => Channel::constant(samples.remove(0)),
+            _ => Channel::in_memory(times, samples),
+        },
+        face_counts: Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
+        face_indices: Channel::constant(faces.concat()),
+        winding: Winding::CounterClockwise,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: Vec::new(),
+        other_attributes: Vec::new(),
+        is_subd: false,
+        integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
+        skin: None,
+    };
+    let node = Node {
+        name: "mesh".into(),
+        path: "/mesh".into(),
+        parent: None,
+        kind: NodeKind::PolyMesh,
+        transform: None,
+        visibility: None,
+        mesh: Some(0),
+        instance_of: None,
+        samples: 1,
+        user_properties: Vec::new(),
+    };
+    Scene {
+        nodes: vec![node],
+        meshes: vec![mesh],
+        ..Scene::default()
+    }
+}
+
+/// Compiles and verifies; gives the report, the triangles of the mesh, and remarks.
+fn held(scene: &Scene, options: &Options) -> (Report, usize, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.reel");
+    let compiled = compile(scene, Vec::new(), &path, options, &reopen, &Silent).unwrap();
+    let reel = Reel::open(&path, &Limits::default()).unwrap();
+    let report = verify(scene, &reel, &|_, _| ()).unwrap();
+    assert!(report.ok, "{options:?}: {:#?}", report.failures);
+    let triangles = reel.indices(0).unwrap().len() / 3;
+    let remarks = compiled.remarks.iter().map(ToString::to_string).collect();
+    (report, triangles, remarks)
+}
+
+fn presets() -> impl Iterator<Item = Options> {
+    [Preset::Small, Preset::Fast, Preset::Classic]
+        .into_iter()
+        .flat_map(|preset| [false, true].map(|strip| (preset, strip)))
+        .map(|(preset, strip)| Options {
+            preset,
+            strip,
+            ..Options::default()
+        })
+}
+
+fn disc(corners: i32) -> Vec<[f32; 3]> {
+    let point = |i: i32| {
+        let (y, x) = (f64::from(i) / f64::from(corners) * std::f64::consts::TAU).sin_cos();
+        [x as f32, y as f32, 0.0]
+    };
+    (0..corners).map(point).collect()
+}
+
+#[test]
+fn leaf_cards_hold_and_have_two_sides() {
+    // Cards of a front and a back on the same points, one of them folded, swaying; at the usual size and as small as 1e-6.
+    for size in [1.0, 1e-6] {
+        let mut samples = Vec::new();
+        for frame in 0..40 {
+            let sway = (frame as f32 * 0.2).sin() * 0.3;
+            let mut points = Vec::new();
+            for card in 0..3 {
+                for corner in 0..6 {
+                    let (x, y) = ((corner % 3) as f32, (corner / 3) as f32);
+                    let bend = card as f32 * 0.2 * (x - 1.0).abs();
+                    points.push([x + card as f32 * 5.0, y, sway * y + bend].map(|v| v * size));
+                }
+            }
+            samples.push(points);
+        }
+        let mut faces = Vec::new();
+        for first in [0, 6, 12] {
+            for quad in [[0, 1, 4, 3], [1, 2, 5, 4]] {
+                faces.push(quad.map(|p| p + first).to_vec());
+                faces.push(quad.iter().rev().map(|p| p + first).collect());
+            }
+        }
+        let scene = scene(samples, &faces);
+        for options in presets() {
+            let (report, triangles, _) = held(&scene, &options);
+            assert_eq!((triangles, report.meshes[0].vertices), (24, 36));
+        }
+    }
+}
+
+#[test]
+fn what_cancels_and_what_has_no_extent_holds() {
+    // A sheet folded flat on itself with points of its own; a box as small as f32 can tell at 1e14; one point, asked for less than f32 holds.
+    let fold = vec![
+        [0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.3, 0.9, 0.1],
+        [0.3, 0.1, 0.1],
+        [0.3, 0.9, 0.1],
+        [0.3, 0.1, 0.1],
+    ];
+    let fold = scene(vec![fold], &[vec![0, 1, 2, 3], vec![1, 0, 5, 4]]);
+    let corner = |i: i32, k: i32| 1e14 + 1e8 * (i >> k & 1) as f32;
+    let cube: Vec<[f32; 3]> = (0..8).map(|i| [0, 1, 2].map(|k| corner(i, k))).collect();
+    let sides = [
+        [0, 2, 3, 1],
+        [4, 5, 7, 6],
+        [0, 1, 5, 4],
+        [2, 6, 7, 3],
+        [0, 4, 6, 2],
+        [1, 3, 7, 5],
+    ];
+    let far = scene(vec![cube], &sides.map(|s| s.to_vec()));
+    let point = scene(vec![vec![[1e-30, 0.0, 0.0]]], &[]);
+    let mut flat = scene(vec![disc(12)], &[(0..12).collect()]);
+    // What a transform flattens has no normals but across.
+    flat.nodes[0].transform = Some(Transform {
+        matrix: Channel::constant(vec![DMat4::from_cols_array(&[
+            1.0, 0.5, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+        ])]),
+        inherits: None,
+    });
+    for scene in [&fold, &far, &point, &flat] {
+        for options in presets() {
+            held(scene, &options);
+            let tolerance = Tolerance::Absolute(1e-42);
+            held(
+                scene,
+                &Options {
+                    tolerance,
+                    ..options
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn repeated_triangles_are_left_out_with_a_remark() {
+    let mut faces = vec![vec![0, 1, 2]; 200_000];
+    // The other side is no repeat.
+    faces.push(vec![2, 1, 0]);
+    let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let scene = scene(vec![points], &faces);
+    for options in presets() {
+        let (_, triangles, remarks) = held(&scene, &options);
+        assert_eq!(triangles, 2);
+        assert!(
+            remarks
+                .iter()
+                .any(|r| r.contains("199999 that repeat earlier ones")),
+            "{remarks:?}"
+        );
+    }
+}
+
+#[test]
+fn a_polygon_and_a_fan_of_two_hundred_thousand_hold() {
+    let count = 200_000;
+    let polygon = scene(vec![disc(count)], &[(0..count).collect()]);
+    let (_, triangles, _) = held(&polygon, &Options::default());
+    assert_eq!(triangles, count as usize - 2);
+    let mut points = disc(count);
+    points.push([0.0, 0.0, 1.0]);
+    let faces: Vec<Vec<i32>> = (0..count)
+        .map(|i| vec![count, i, (i + 1) % count])
+        .collect();
+    let fan = scene(vec![points], &faces);
+    for (lod, strip) in [(2, false), (0, true)] {
+        let options = Options {
+            lod,
+            strip,
+            ..Options::default()
+        };
+        let (_, triangles, _) = held(&fan, &options);
+        assert_eq!(triangles, count as usize);
+    }
+}
