@@ -155,7 +155,9 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
         triangles: arguments.triangles,
         file_bytes: reel.file_bytes() as f64 / each,
         memory_bytes: memory_bytes / each,
-        resident_bytes: before.zip(after).map(|(b, a)| a.saturating_sub(b) as f64 / each),
+        resident_bytes: before
+            .zip(after)
+            .map(|(b, a)| a.saturating_sub(b) as f64 / each),
         decode_ns: times[0] * 1e9 / samples,
         write_ns: times[1] * 1e9 / samples,
         compile_mb,

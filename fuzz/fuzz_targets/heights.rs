@@ -116,7 +116,8 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
 
 /// Whether bytes are a static part, which then says where its plane lies.
 fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
-    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
+    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default())
+    else {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());

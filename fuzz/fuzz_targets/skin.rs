@@ -36,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
         coded: u32::from(coded) % (POINTS + 1),
     };
     let wide = flags & 2 != 0;
-    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default()) else {
+    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default())
+    else {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];

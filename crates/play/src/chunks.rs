@@ -175,9 +175,7 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
             cells(points) + weights + cells(4 * u64::from(b.affine)) + cells(b.coded.into())
         }
         // Faces, groups, signs, classes, bases and starting chances.
-        Coding::Predicted => {
-            TABLES + 16 * vertices + 8 * indices + 8 * u64::from(stream.states)
-        }
+        Coding::Predicted => TABLES + 16 * vertices + 8 * indices + 8 * u64::from(stream.states),
     }
 }
 

@@ -39,7 +39,7 @@ const NORMALS: u64 = 4096;
 const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
 /// Contexts of the decompressors: one that decodes, one that reads static data.
-const DECOMPRESSORS: u64 = 2 * 192 << 10;
+const DECOMPRESSORS: u64 = 2 * (192 << 10);
 /// What allocators add to what is asked for.
 const ALLOCATION: u64 = 16;
 
@@ -106,6 +106,9 @@ pub(crate) struct Parts<'a> {
     /// Bytes of the lists of these.
     pub own_bytes: u64,
     pub limits: &'a Limits,
+    /// Whether there are chunks of these kinds.
+    pub detailed: bool,
+    pub culled: bool,
 }
 
 impl Parts<'_> {
@@ -161,10 +164,10 @@ impl Parts<'_> {
         sum.add(1, of_streams(&mesh.streams));
         sum.add(indices, 4);
         sum.add(1, ALLOCATION);
-        if self.has(kind::DETAIL) {
+        if self.detailed {
             sum.add(1, detail::bytes(mesh));
         }
-        if self.has(kind::DRAWN) {
+        if self.culled {
             sum.add(1, drawn::bytes(mesh));
         }
         if mesh.has_table {
@@ -178,10 +181,6 @@ impl Parts<'_> {
                 self.stream(mesh, stream, sum);
             }
         }
-    }
-
-    fn has(&self, kind: u16) -> bool {
-        self.reader.chunks().iter().any(|c| c.kind == kind)
     }
 
     /// Static data of one stream.

@@ -13,8 +13,7 @@ use crate::still::{Own, Windows};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::grid;
 use meshreel_codec::record::{
-    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic,
-    StreamRecord,
+    self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
 };
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_format::{ChunkEntry, FrameEntry, ReadAt, Reader};
@@ -169,10 +168,17 @@ impl Reel {
         let mut windows = HashMap::new();
         for mesh in &description.meshes {
             let chunks = reader.chunks();
-            own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
+            own.push(own_frames(
+                reader.path(),
+                mesh,
+                &order,
+                &mut windows,
+                chunks,
+            )?);
         }
         let layout = Layout::new(&description, limits.attributes)
             .map_err(|c| Error::corrupt(reader.path(), c, "the description"))?;
+        let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
         let memory = memory::Parts {
             description: &description,
             reader: &reader,
@@ -181,6 +187,8 @@ impl Reel {
             own: &own,
             own_bytes,
             limits,
+            detailed: has(kind::DETAIL),
+            culled: has(kind::DRAWN),
         };
         let memory = memory.bytes();
         if memory > limits.max_memory {

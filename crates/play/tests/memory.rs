@@ -86,7 +86,11 @@ impl Source for Strip {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         for (v, out) in out.iter_mut().enumerate() {
             let wave = (frame as f32 * 0.21 + self.phase + v as f32 * 1.3).sin();
-            *out = [(v / 2) as f32 * 0.5, (v % 2) as f32 + 0.1 * wave, 0.4 * wave];
+            *out = [
+                (v / 2) as f32 * 0.5,
+                (v % 2) as f32 + 0.1 * wave,
+                0.4 * wave,
+            ];
         }
     }
 }
@@ -103,7 +107,9 @@ struct Coded {
 
 impl Strip {
     fn indices(&self) -> Vec<u32> {
-        (0..self.points - 2).flat_map(|t| [t, t + 1, t + 2]).collect()
+        (0..self.points - 2)
+            .flat_map(|t| [t, t + 1, t + 2])
+            .collect()
     }
 
     fn code(&self, own_tables: bool) -> Coded {
@@ -135,7 +141,10 @@ impl Strip {
         for group in 0..schedule.groups() {
             let key = |frame: u32| &keys[&frame][..];
             let units = encoder.group(group, &key, work, &mut |_, _, _| {}).unwrap();
-            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)].into_iter().zip(units) {
+            for (unit, bytes) in [Unit::Inner(group), Unit::Last(group)]
+                .into_iter()
+                .zip(units)
+            {
                 coded.insert(schedule.number(unit), bytes);
             }
         }
@@ -146,7 +155,10 @@ impl Strip {
         Coded {
             connectivity,
             values,
-            units: schedule.in_file().map(|u| coded[&schedule.number(u)].clone()).collect(),
+            units: schedule
+                .in_file()
+                .map(|u| coded[&schedule.number(u)].clone())
+                .collect(),
         }
     }
 }
@@ -171,7 +183,9 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
         fps: 24.0,
         ..Description::default()
     };
-    let all = meshes.iter().flat_map(|m| std::iter::repeat_n((m.0, m.1), m.2));
+    let all = meshes
+        .iter()
+        .flat_map(|m| std::iter::repeat_n((m.0, m.1), m.2));
     let all: Vec<(&Strip, &Coded)> = all.collect();
     for (i, (strip, coded)) in all.iter().enumerate() {
         let path = format!("/piece_{i:05}");
@@ -231,7 +245,8 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
             put_sized(&coded.units[u], &mut content);
         }
         let frame = schedule.frames_of(unit).first().copied().unwrap_or(0);
-        let alone = matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
+        let alone =
+            matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
         out.push((if alone { kind::INDEX } else { kind::BETWEEN }, content));
     }
     out
@@ -328,8 +343,14 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
         assert!(peak <= said, "{said} said, {peak} taken");
         said
     });
-    assert!(same < one + 100 * (16 << 10), "{one} for one, {same} for 100 equal");
-    assert!(different > one + 7 * (40 << 10), "{one} for one, {different} for 8");
+    assert!(
+        same < one + 100 * (16 << 10),
+        "{one} for one, {same} for 100 equal"
+    );
+    assert!(
+        different > one + 7 * (40 << 10),
+        "{one} for one, {different} for 8"
+    );
     // What is known when the file is opened leaves no room for them: nothing of that size is allocated.
     let all = Arc::new(all);
     let limits = |max_memory| Limits {
@@ -379,7 +400,10 @@ fn ordinary_files_take_what_is_said() {
         let [said, peak, left] = decoded(bytes);
         println!("{name}: {said} bytes said, {peak} taken, {left} held");
         assert!(peak <= said, "{name}: {said} said, {peak} taken");
-        assert!(said < 4 * left + (1 << 20), "{name}: {said} said, {left} held");
+        assert!(
+            said < 4 * left + (1 << 20),
+            "{name}: {said} said, {left} held"
+        );
     }
 }
 
@@ -433,7 +457,11 @@ fn few_bytes_cannot_ask_for_much_memory() {
         let error = refused.expect_err("it holds too much");
         println!("kind {of_kind}: {peak} bytes for {}: {error}", bytes.len());
         let most = block::most_content(bytes.len()) as u64;
-        assert!(peak < 4 * most, "kind {of_kind}: {peak} for {}", bytes.len());
+        assert!(
+            peak < 4 * most,
+            "kind {of_kind}: {peak} for {}",
+            bytes.len()
+        );
     }
 }
 

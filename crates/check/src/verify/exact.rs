@@ -182,6 +182,9 @@ fn faces(
     (pairs, either.into_iter().collect())
 }
 
+/// Where a face is in the file, and its pairs.
+type Place = (usize, Range<usize>);
+
 /// Faces that are there, for those that repeat them.
 struct Repeats<'a> {
     polygons: &'a Polygons,
@@ -189,7 +192,7 @@ struct Repeats<'a> {
     /// Name of each face's set, where it is in one, as far as a face repeats another at all.
     set: HashMap<u32, &'a str>,
     /// By ring and set the first face, where it is in the file, and its pairs.
-    first: HashMap<(u32, &'a str), Option<(usize, Range<usize>)>>,
+    first: HashMap<(u32, &'a str), Option<Place>>,
 }
 
 impl<'a> Repeats<'a> {

@@ -38,14 +38,17 @@ const NO_SET: Corrupt = Corrupt("no default set of tables has this number");
 
 /// The set of a number, ready to decode with: made when it is first asked for, and kept.
 pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
-    static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
+    static READY: [OnceLock<Arc<Shared>>; SETS as usize] =
+        [const { OnceLock::new() }; SETS as usize];
     let at = usize::from(number).checked_sub(1);
     let ready = at.and_then(|at| READY.get(at)).ok_or(NO_SET)?;
     if let Some(known) = ready.get() {
         return Ok(known.clone());
     }
     let made = set(number)?;
-    Ok(ready.get_or_init(|| Arc::new(Shared::new(&made, usize::MAX))).clone())
+    Ok(ready
+        .get_or_init(|| Arc::new(Shared::new(&made, usize::MAX)))
+        .clone())
 }
 
 /// All sets, ready to code with.

@@ -761,10 +761,12 @@ impl Common<'_> {
         let mut coding = known.cloned();
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
-            let trial = self.model(choice, coding.as_deref(), work).and_then(|model| {
-                let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
-                Ok((model, trial))
-            });
+            let trial = self
+                .model(choice, coding.as_deref(), work)
+                .and_then(|model| {
+                    let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
+                    Ok((model, trial))
+                });
             let (model, trial) = match trial {
                 Err(Refused::TooFine) => return Ok(false),
                 other => other?,

@@ -248,7 +248,10 @@ mod tests {
         let large = sets.own_set(coded[0], LARGE).unwrap();
         assert!(!Arc::ptr_eq(&first, &large) && sets.bytes() > bytes + (100 << 10));
         let shared = sets.default_set(1).unwrap();
-        assert!(Arc::ptr_eq(&shared, &Sets::default().default_set(1).unwrap()));
+        assert!(Arc::ptr_eq(
+            &shared,
+            &Sets::default().default_set(1).unwrap()
+        ));
         let mut limited = Sets::new(sets.bytes() - 1);
         limited.own_set(coded[0], 20).unwrap();
         limited.own_set(coded[0], LARGE).unwrap();

@@ -295,12 +295,12 @@ impl<'a> Loop<'a> {
             let prediction = place.predictions[g];
             let target = match group.kind {
                 Kind::Translation => Target::Vector(
-                    parent.into_own(self.truth.scaled) * (truth.origin - parent.origin),
+                    parent.own_space(self.truth.scaled) * (truth.origin - parent.origin),
                 ),
                 Kind::Scale => Target::Vector(self.truth.local(place.sample, j).scale),
                 _ => {
                     let origin = parent.matrix * local.translation + parent.origin;
-                    let p = truth.into_own(self.truth.scaled) * (origin - truth.origin);
+                    let p = truth.own_space(self.truth.scaled) * (origin - truth.origin);
                     let (inverse, sum) = &self.aim[j];
                     let phi = -(*inverse * sum.cross(p));
                     // Aiming is for small errors; a bone that cannot be saved keeps its own direction.

@@ -37,7 +37,7 @@ impl Object {
     }
 
     /// From object space into the joint's own, as far as there is a way back from how it is scaled.
-    pub fn into_own(&self, scaled: bool) -> DMat3 {
+    pub fn own_space(&self, scaled: bool) -> DMat3 {
         let m = &self.matrix;
         let volume = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
         match scaled {

@@ -71,7 +71,9 @@ fn object_names(placed: &[Placed]) -> Vec<String> {
             name.push('_');
             while !seen.insert(name.clone()) {
                 // Counting goes on where it was, however many have the same name.
-                let number = more.entry(name.trim_end_matches(char::is_numeric).into()).or_insert(1);
+                let number = more
+                    .entry(name.trim_end_matches(char::is_numeric).into())
+                    .or_insert(1);
                 *number += 1;
                 name.truncate(name.trim_end_matches(char::is_numeric).len());
                 name.push_str(&number.to_string());

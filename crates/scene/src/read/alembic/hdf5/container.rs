@@ -13,9 +13,7 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::local_heap::LocalHeap;
 use hdf5_reader::messages::attribute::AttributeMessage;
 use hdf5_reader::messages::attribute_info::AttributeInfoMessage;
-use hdf5_reader::messages::filter_pipeline::{
-    FILTER_DEFLATE, FILTER_FLETCHER32, FILTER_SHUFFLE,
-};
+use hdf5_reader::messages::filter_pipeline::{FILTER_DEFLATE, FILTER_FLETCHER32, FILTER_SHUFFLE};
 use hdf5_reader::messages::link::{LinkMessage, LinkTarget};
 use hdf5_reader::messages::link_info::LinkInfoMessage;
 use hdf5_reader::messages::symbol_table_msg::SymbolTableMessage;

@@ -560,20 +560,38 @@ fn few_bytes_of_chunks_cannot_ask_for_much_memory() {
     let key = |numbers: u32| murmur3(&vec![0; 4 * numbers as usize]);
     // Repacked as it was meant to be.
     let small = 30_000;
-    let (most, failed) = largest(repacked(small.into(), small, &[1], &zeros(4 * small), key(small)));
+    let (most, failed) = largest(repacked(
+        small.into(),
+        small,
+        &[1],
+        &zeros(4 * small),
+        key(small),
+    ));
     assert_eq!((most, failed.map(|e| e.to_string())), (120_000, None));
     let much = 40 << 20;
     let data = zeros(4 * much);
     let key_of_much = key(much);
     let crafted = [
-        ("an array of", repacked(much.into(), much, &[1], &data, key_of_much)),
+        (
+            "an array of",
+            repacked(much.into(), much, &[1], &data, key_of_much),
+        ),
         ("chunks larger", repacked(4, much, &[1], &data, key(4))),
-        ("packed twice", repacked(small.into(), small, &[1, 1], &zeros(4 * small), key(small))),
-        ("filter 4", repacked(small.into(), small, &[4], &zeros(4 * small), key(small))),
+        (
+            "packed twice",
+            repacked(small.into(), small, &[1, 1], &zeros(4 * small), key(small)),
+        ),
+        (
+            "filter 4",
+            repacked(small.into(), small, &[4], &zeros(4 * small), key(small)),
+        ),
     ];
     for (what, file) in crafted {
         let (most, failed) = largest(file);
         let said = failed.map(|e| e.to_string()).unwrap_or_default();
-        assert!(said.contains(what) && most < 1 << 20, "{what}: {said}, {most}");
+        assert!(
+            said.contains(what) && most < 1 << 20,
+            "{what}: {said}, {most}"
+        );
     }
 }
