@@ -79,7 +79,7 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
 }
 
 /// The same as a number.
-fn digest(decoder: &FrameDecoder) -> u64 {
+fn shown_as_number(decoder: &FrameDecoder) -> u64 {
     let mut hasher = DefaultHasher::new();
     shown(decoder).hash(&mut hasher);
     hasher.finish()
@@ -160,7 +160,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
         let fresh = |frame| {
             let mut decoder = FrameDecoder::new(&reel).unwrap();
             decoder.decode(frame).unwrap();
-            digest(&decoder)
+            shown_as_number(&decoder)
         };
         let expected: Vec<u64> = (0..frames).map(fresh).collect();
         for seed in 0..3u64 {
@@ -189,7 +189,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
                 decoder
                     .decode(at)
                     .unwrap_or_else(|e| panic!("{}: {e}", at_step()));
-                assert!(digest(&decoder) == expected[at], "{}", at_step());
+                assert!(shown_as_number(&decoder) == expected[at], "{}", at_step());
             }
         }
     }
