@@ -182,11 +182,8 @@ impl<'a> Pairing<'a> {
     pub fn faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
         let expected = self.polygons.triangles();
         let found = indices.len() / 3;
-        if found > expected
-            || found < expected && {
-                found < expected - Rings::new(self.polygons).repeated(self.polygons)
-            }
-        {
+        let fewest = || expected - Rings::new(self.polygons).repeated(self.polygons);
+        if found > expected || found < expected && found < fewest() {
             return Err(format!(
                 "{found} triangles where the faces of the source give {expected}"
             ));
