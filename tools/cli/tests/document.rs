@@ -90,7 +90,8 @@ fn worked_example_of_cells() {
         144.0 * coded.grid.unit + 2.0
     );
     let half = [2048, 2048, 0, 0];
-    assert_eq!(coded.weights, [[0; 4], [4096, 0, 0, 0], half, half]);
+    let weights = [0, 1, 2, 3].map(|v| coded.near(v).1);
+    assert_eq!(weights, [[0; 4], [4096, 0, 0, 0], half, half]);
     let first = |z: [i16; 4], size: [i16; 4]| {
         let at = [[144, -144], [-144, 144], [-144, -144], [144, 144]];
         [0, 1, 2, 3].map(|v| [at[v][0], at[v][1], z[v], size[v]])

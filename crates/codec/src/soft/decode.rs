@@ -236,9 +236,9 @@ impl Static {
         self.hierarchy.order.len()
     }
 
-    /// Neighbours of a vertex, and their weights.
+    /// Coarser neighbours of a vertex, and their weights in 1/4096.
     #[inline(always)]
-    pub(super) fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
+    pub fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(plan) = &self.plan {
             return plan.near_of(v);
@@ -247,12 +247,12 @@ impl Static {
     }
 }
 
-/// What a static part begins with: flags, unit, centre, steps.
 /// Whether cells of a static part are i32.
 pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
     Ok(Cursor::new(bytes).u8()? & WIDE != 0)
 }
 
+/// What a static part begins with: flags, unit, centre, steps.
 fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     let flags = c.u8()?;
     let grid = Grid {
