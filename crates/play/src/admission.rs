@@ -103,7 +103,7 @@ impl Admission {
             stream.places = 0;
         }
         self.refused = 0;
-        let (room, least_block) = (flow.room_for_streams(), flow.heap.least_block());
+        let (room, least_block) = (flow.room_for_streams(), flow.least_block());
         // Of scratch what is there already, or more where somebody who is admitted needs more.
         let (mut taken, mut scratch, mut least_scratch) = (0, flow.scratch_words(), 0);
         let mut rest = &self.order[..];

@@ -261,6 +261,11 @@ impl Flow {
         self.heap.bytes() / 8 * 7
     }
 
+    /// Bytes of the heap that a block may take on average before there are no more blocks.
+    pub fn least_block(&self) -> u64 {
+        self.heap.bytes() / self.heap.most_blocks() as u64
+    }
+
     /// Jobs that have scratch of their own.
     pub fn bench_count(&self) -> usize {
         self.scratch.len()
@@ -278,7 +283,7 @@ impl Flow {
 
     /// The least heap in which a file can be played by itself.
     pub fn least_heap(&self, file: &Loaded) -> u64 {
-        let least = file.least_bytes(1, self.heap.least_block());
+        let least = file.least_bytes(1, self.least_block());
         let bytes = least + scratch_bytes(self.bench_count(), file.scratch_words);
         // As in `room_for_streams`; a heap is made of whole granules.
         (bytes.div_ceil(7) * 8).next_multiple_of(Heap::cost(1))

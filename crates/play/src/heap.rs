@@ -313,10 +313,7 @@ impl Heap {
     /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory, and beyond a terabyte.
     pub fn new(bytes: usize) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
-        // Places are kept in 32 bits.
-        if granules >= u32::MAX as usize {
-            return None;
-        }
+        u32::try_from(granules + 1).ok()?;
         // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
         let slots = (bytes / 4096).clamp(64, 1 << 16);
         Heap::with_slots(granules, slots)
@@ -363,10 +360,6 @@ impl Heap {
     /// Most blocks that there can be.
     pub fn most_blocks(&self) -> usize {
         self.entries.len()
-    }
-    /// Bytes that a block may take on average before there are no more blocks.
-    pub fn least_block(&self) -> u64 {
-        self.bytes() / self.most_blocks() as u64
     }
     /// Bytes in all.
     pub fn bytes(&self) -> u64 {

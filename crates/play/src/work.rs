@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::heap::{Block, Memory, ReadGuard, WriteGuard};
 use crate::jobs::{Job, Pool};
 use crate::load::Loaded;
-use crate::player::MOST_THREADS;
+use crate::options::MOST_THREADS;
 use crate::trace::span;
 use crate::unit::{self, Frames};
 use std::io;

@@ -231,7 +231,7 @@ fn odd_numbers_give_sensible_runs() {
     let paths = [("$A", flag.as_path())];
     for options in [
         "--rate 1e-300",
-        "--rate -1e-300",
+        "--rate=-1e-300",
         "--rate 0",
         "--rate 65536",
         "--rate -65536 --loop",
