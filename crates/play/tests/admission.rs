@@ -136,7 +136,8 @@ fn as_many_as_fit_are_played_and_the_others_told() {
             }
             crowd.all_served_play();
             let served = 40 - crowd.refused.len();
-            assert!((2..40).contains(&served), "{served} in {heap}");
+            // In the largest all of both files fits.
+            assert!(served >= 2 && (mixed || served < 40), "{served} in {heap}");
             // Those that came first stay.
             assert!(!crowd.refused.contains(&crowd.instances[0].0));
             let missed = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap().0;
