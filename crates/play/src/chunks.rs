@@ -1,5 +1,5 @@
-//! What chunks may decode to: no more than their kind and the counts of the description ask for, or, where those say
-//! nothing of it, a multiple of their own size. Held against the chunk table before anything is decompressed, so that few
+//! What chunks may decode to: no more than their kind and the counts of the description ask for, and a multiple of their
+//! own size, which is all that there is where those say nothing of it. Held against the chunk table before anything is decompressed, so that few
 //! bytes cannot ask for much memory. Twice what any encoder writes is allowed.
 
 use crate::Error;
@@ -70,7 +70,9 @@ pub(crate) fn check(
                 continue;
             }
         };
-        let allowed = allowed.saturating_mul(SLACK);
+        // What so few bytes may hold in any case does no harm.
+        let any = block::most_content(chunk.size as usize) as u64;
+        let allowed = allowed.saturating_mul(SLACK).saturating_add(any);
         if u64::from(chunk.raw_size) > allowed {
             return Err(refused(reader.path(), c, chunk, allowed));
         }
