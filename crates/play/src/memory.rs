@@ -27,14 +27,14 @@ const CELL: u64 = 96;
 /// The same per cell that bones predict: its bones besides.
 const RIG_CELL: u64 = 256;
 /// Per part of a stream of cells, whatever its size: room for a block more than there are points, and small lists.
-const PART: u64 = 1024;
+const PART: u64 = 640;
 /// Per bone: its region, its track, its matrix.
 const BONE: u64 = 512;
 /// Per vertex and per index of predicted normals: groups, what touches them, polygons, buffers of the frame that is built.
 const NORMAL_VERTEX: u64 = 256;
 const NORMAL_INDEX: u64 = 64;
-/// Per stream of them: polygons stand eight side by side, by their number of corners, and chances.
-const NORMALS: u64 = 4096;
+/// Per stream of them: small lists. Polygons stand eight side by side, by their number of corners: that is counted per index.
+const NORMALS: u64 = 512;
 /// While levels of detail are made of a mesh, per cell and per index: neighbours by vertex, sorted.
 const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
