@@ -153,7 +153,7 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
             let deep = f64::from(numbers.u8()) / 256.0;
             let corner = |i: usize| {
                 let (y, x) = (i as f64 / n as f64 * std::f64::consts::TAU).sin_cos();
-                DVec3::new(x, y, 0.0) * if i % 2 == 0 { 1.0 } else { deep }
+                DVec3::new(x, y, 0.0) * if i.is_multiple_of(2) { 1.0 } else { deep }
             };
             Shape {
                 points: (0..n).map(corner).collect(),

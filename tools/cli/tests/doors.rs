@@ -147,20 +147,25 @@ struct Writing {
 fn begin(input: &Path, target: &Path) -> Writing {
     let folder = target.parent().unwrap();
     let before = names(folder);
-    let child = binary()
+    let mut child = binary()
         .args([Path::new("compile"), input, Path::new("-o"), target])
         .args(["--quiet", "--jobs=1"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    loop {
-        let new = names(folder)
-            .into_iter()
-            .find(|n| n.ends_with(".tmp") && !before.contains(n));
-        if let Some(temporary) = new {
-            signal("STOP", child.id());
-            return Writing { child, temporary };
-        }
+    let mut temporary = None;
+    while temporary.is_none() {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before it was stopped"
+        );
+        let mut new = names(folder).into_iter();
+        temporary = new.find(|n| n.ends_with(".tmp") && !before.contains(n));
+    }
+    signal("STOP", child.id());
+    Writing {
+        child,
+        temporary: temporary.unwrap(),
     }
 }
 
