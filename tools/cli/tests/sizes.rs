@@ -201,8 +201,9 @@ fn a_polygon_and_a_fan_of_two_hundred_thousand_hold() {
         .map(|i| vec![count, i, (i + 1) % count])
         .collect();
     let fan = scene(vec![points], &faces);
-    for strip in [false, true] {
+    for (lod, strip) in [(2, false), (0, true)] {
         let options = Options {
+            lod,
             strip,
             ..Options::default()
         };

@@ -2,10 +2,11 @@
 
 use crate::scene::frames::error;
 use crate::verify::report::{Failures, LevelReport};
+use crate::verify::surface::Faces;
+use glam::DVec3;
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, LodTriangles, Reel};
 use meshreel_scene::Error;
-use std::collections::HashMap;
 
 /// Frames in which distances are measured, and vertices of a mesh, at most.
 const FRAMES: usize = 6;
@@ -111,95 +112,27 @@ fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'sta
 /// The vertex farthest from a level, and how far: 1.01 times the level's error for all that are farther.
 fn farthest(indices: &[u32], level: &LodTriangles, at: &[[f32; 3]]) -> (f64, u32) {
     let reach = f64::from(level.error) * 1.01;
-    let (triangles, _) = level.indices.as_chunks::<3>();
-    let place = |v: u32| at[v as usize].map(f64::from);
-    // Cells as large as the reach, or as triangles are on average.
-    let mut sizes = 0.0;
-    for t in triangles {
-        let [a, b, c] = t.map(place);
-        let side = |k: usize| a[k].max(b[k]).max(c[k]) - a[k].min(b[k]).min(c[k]);
-        sizes += side(0).max(side(1)).max(side(2));
-    }
-    let cell = (sizes / triangles.len().max(1) as f64)
-        .max(reach)
-        .max(1e-30);
-    let number = |v: f64| (v / cell).floor() as i64;
-    let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
-    for (i, t) in (0..).zip(triangles) {
-        let [a, b, c] = t.map(place);
-        let low: [i64; 3] = std::array::from_fn(|k| number(a[k].min(b[k]).min(c[k]) - reach));
-        let high: [i64; 3] = std::array::from_fn(|k| number(a[k].max(b[k]).max(c[k]) + reach));
-        for x in low[0]..=high[0] {
-            for y in low[1]..=high[1] {
-                for z in low[2]..=high[2] {
-                    cells.entry([x, y, z]).or_default().push(i);
-                }
-            }
-        }
-    }
+    let points: Vec<DVec3> = (at.iter())
+        .map(|p| DVec3::from_array(p.map(f64::from)))
+        .collect();
+    let triangles = level.indices.len() / 3;
+    let faces = Faces::new(
+        &points,
+        level.indices.clone(),
+        std::iter::repeat_n(3, triangles),
+    );
     let mut used: Vec<u32> = indices.to_vec();
     used.sort_unstable();
     used.dedup();
     let step = used.len().div_ceil(VERTICES).max(1);
     let mut most = (0.0, 0);
     for &v in used.iter().step_by(step) {
-        let own = place(v);
-        let near = cells.get(&own.map(number)).map_or(&[][..], Vec::as_slice);
-        let became = place(level.becomes[v as usize]);
-        let to = |p: [f64; 3]| {
-            (0..3)
-                .map(|k| (p[k] - own[k]) * (p[k] - own[k]))
-                .sum::<f64>()
-        };
-        let mut least = to(became);
-        for &t in near {
-            least = least.min(to(nearest(own, triangles[t as usize].map(place))));
-        }
-        let distance = least.sqrt().min(reach);
+        let own = points[v as usize];
+        let became = points[level.becomes[v as usize] as usize];
+        let distance = faces.within(own, own.distance(became).min(reach));
         if distance > most.0 {
             most = (distance, v);
         }
     }
     most
-}
-
-/// The place of a triangle nearest to a point: Christer Ericson, *Real-time collision detection*, 2005.
-fn nearest(p: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
-    let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let on = |v: f64, w: f64| -> [f64; 3] {
-        std::array::from_fn(|k| a[k] + v * (b[k] - a[k]) + w * (c[k] - a[k]))
-    };
-    let (ab, ac) = (minus(b, a), minus(c, a));
-    let (ap, bp, cp) = (minus(p, a), minus(p, b), minus(p, c));
-    let (d1, d2) = (dot(ab, ap), dot(ac, ap));
-    if d1 <= 0.0 && d2 <= 0.0 {
-        return a;
-    }
-    let (d3, d4) = (dot(ab, bp), dot(ac, bp));
-    if d3 >= 0.0 && d4 <= d3 {
-        return b;
-    }
-    let vc = d1 * d4 - d3 * d2;
-    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        return on(d1 / (d1 - d3), 0.0);
-    }
-    let (d5, d6) = (dot(ab, cp), dot(ac, cp));
-    if d6 >= 0.0 && d5 <= d6 {
-        return c;
-    }
-    let vb = d5 * d2 - d1 * d6;
-    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        return on(0.0, d2 / (d2 - d6));
-    }
-    let va = d3 * d6 - d5 * d4;
-    if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
-        let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-        return on(1.0 - w, w);
-    }
-    let sum = va + vb + vc;
-    match sum > 0.0 {
-        true => on(vb / sum, vc / sum),
-        false => a,
-    }
 }

@@ -62,7 +62,11 @@ impl<'a> Faces<'a> {
 
     /// Distance of `p` from the nearest face; infinite without faces.
     pub fn distance(&self, p: DVec3) -> f64 {
-        let mut best = f64::INFINITY;
+        self.within(p, f64::INFINITY)
+    }
+
+    /// The same, or `best` where that is less.
+    pub fn within(&self, p: DVec3, mut best: f64) -> f64 {
         self.descend(1, p, &mut best);
         best
     }

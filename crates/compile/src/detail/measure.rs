@@ -2,8 +2,9 @@
 //!
 //! What a point of one lies on in the other is looked for once, in all poses together: the nearest place of a triangle, as weights of its corners, in the space that has
 //! all poses as its axes. In any frame the distance to that place is at least the distance to the surface. So what is measured is never too small at the points where
-//! it is measured: all vertices of the mesh, and the middles of the level's triangles and edges.
+//! it is measured: all vertices of the mesh, and the middles of the level's triangles and edges. Nor is it where not all triangles are looked at.
 
+use super::simplify::HUB;
 use meshreel_codec::detail::collapse;
 
 /// A point of one surface on the other: both as weights of vertices.
@@ -46,6 +47,13 @@ impl Around {
         let p = point as usize;
         &self.list[self.start[p] as usize..self.start[p + 1] as usize]
     }
+
+    /// The same, but none of a point of very many: those of the points beside it are nearer, and to look at all from each of them takes time that
+    /// grows with the square of their number.
+    fn of_few(&self, point: u32) -> &[u32] {
+        let all = self.of(point);
+        if all.len() > HUB { &[] } else { all }
+    }
 }
 
 impl Bounds {
@@ -78,9 +86,10 @@ impl Bounds {
                 continue;
             }
             near.clear();
-            for &t in of_level.of(end_point) {
+            for &t in of_level.of(end_point).iter().take(HUB) {
                 let ring = level[t as usize].map(|v| point[v as usize]);
-                near.extend(ring.iter().flat_map(|&p| of_level.of(p)));
+                near.push(t);
+                near.extend(ring.iter().flat_map(|&p| of_level.of_few(p)));
             }
             near.sort_unstable();
             near.dedup();
@@ -112,8 +121,11 @@ impl Bounds {
                 corners
                     .iter()
                     .flat_map(|&p| cluster(p))
-                    .flat_map(|p| of_mesh.of(p)),
+                    .flat_map(|p| of_mesh.of_few(p)),
             );
+            if near.is_empty() {
+                near.extend(corners.iter().flat_map(|&p| of_mesh.of(p).iter().take(HUB)));
+            }
             near.sort_unstable();
             near.dedup();
             for weights in samples {

@@ -107,7 +107,7 @@ const LEAST_COSINE: f64 = 0.2;
 const SMALL: usize = 4;
 
 /// A point of more triangles stays until it has fewer, and none becomes it: to look at one takes time that grows with the square of them.
-const HUB: usize = 256;
+pub const HUB: usize = 256;
 
 /// Costs are never negative, so their bits are in their order.
 type Entry = Reverse<(u64, u32, u32, u32)>;
@@ -343,10 +343,10 @@ impl<'a> Simplifier<'a> {
     fn is_small(&self, from: u32, to: u32) -> bool {
         let mut all: Vec<u32> = Vec::new();
         for p in [&[from][..], &self.neighbours(from)].concat() {
-            all.extend(&self.around[p as usize]);
             if self.around[p as usize].len() > SMALL {
                 return false;
             }
+            all.extend(&self.around[p as usize]);
         }
         all.sort_unstable();
         all.dedup();
