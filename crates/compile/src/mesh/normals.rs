@@ -9,7 +9,7 @@
 //! are connected over edges which are less sharp. Without one, the corners of a point of faces whose other side stands on the
 //! same points are parted too: those of two faces stay together that go opposite ways along an edge and are not each other's other side.
 //!
-//! Where the weighted normals of a group cancel each other, down to [`CANCELLED`] of the sum of the weights, none is defined
+//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights, none is defined
 //! (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::doubles::Doubles;

@@ -5,7 +5,7 @@
 //! strip-like, and that is what prediction needs: nearly every vertex closes a triangle next to one whose three vertices
 //! came a moment before.
 //!
-//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex of more than [`MOST`] triangles
+//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex of more than `MOST` triangles
 //! is therefore shown to it as several, each with some of them in the order of the file, so that work stays in proportion to the triangles.
 
 /// How indices, triangles and vertices are laid out.
