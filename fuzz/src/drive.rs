@@ -2,6 +2,7 @@
 //! not, nor more memory than the limits allow, nor a frame that is another one when it is decoded after others.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
@@ -82,7 +83,10 @@ pub fn drive(bytes: Vec<u8>) {
     let memory = reel.memory();
     let mut frames = HashMap::new();
     if let Ok(mut decoder) = decoder {
-        frames = within("decoding", memory, size, || {
+        // What looking takes.
+        let largest = reel.description().meshes.iter().map(|m| m.vertices);
+        let looking = 16 * u64::from(largest.max().unwrap_or(0));
+        frames = within("decoding", memory + looking, size, || {
             decode(&mut decoder, &mut random)
         });
         within("views", 4 * MEMORY, size, || {
@@ -141,7 +145,7 @@ fn walk(reel: &Reel, steps: usize, random: &mut Random) -> Vec<usize> {
 
 /// Digest of what a decoder shows.
 fn digest(decoder: &FrameDecoder) -> u64 {
-    let mut out = Vec::new();
+    let mut out = DefaultHasher::new();
     let description = decoder.reel().description();
     for node in 0..description.nodes.len() {
         state(decoder.visible(node), decoder.transform(node), &mut out);
@@ -150,34 +154,33 @@ fn digest(decoder: &FrameDecoder) -> u64 {
     for mesh in 0..description.meshes.len() {
         look(decoder.mesh(mesh), &mut out);
     }
-    checksum(&out)
+    out.finish()
 }
 
 /// The same of a frame that a player lends.
 fn digest_of_still(reel: &Reel, still: Still<'_>) -> u64 {
-    let mut out = Vec::new();
+    let mut out = DefaultHasher::new();
     for node in 0..reel.description().nodes.len() {
         state(still.visible(node), still.transform(node), &mut out);
     }
     for mesh in 0..reel.description().meshes.len() {
         look(still.mesh(mesh), &mut out);
     }
-    checksum(&out)
+    out.finish()
 }
 
-fn state(visible: bool, at: Transform, out: &mut Vec<u8>) {
-    out.push(visible.into());
+fn state(visible: bool, at: Transform, out: &mut DefaultHasher) {
+    out.write_u8(visible.into());
     let numbers = at.rotation.iter().chain(&at.translation).chain(&at.scale);
     floats(numbers, out);
 }
 
-fn floats<'a>(numbers: impl IntoIterator<Item = &'a f32>, out: &mut Vec<u8>) {
-    let bits = numbers.into_iter().flat_map(|v| v.to_bits().to_le_bytes());
-    out.extend(bits);
+fn floats<'a>(numbers: impl IntoIterator<Item = &'a f32>, out: &mut DefaultHasher) {
+    (numbers.into_iter()).for_each(|v| out.write_u32(v.to_bits()));
 }
 
 /// Asks for all that a mesh has, and appends it.
-fn look(mesh: MeshView<'_>, out: &mut Vec<u8>) {
+fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     let vertices = mesh.vertex_count();
     let check = |indices: &[u32], ranges: &[meshreel::Range]| {
         assert!(indices.iter().all(|&i| (i as usize) < vertices));
@@ -186,7 +189,7 @@ fn look(mesh: MeshView<'_>, out: &mut Vec<u8>) {
         }
     };
     check(mesh.indices(), mesh.materials());
-    out.extend(mesh.indices().iter().flat_map(|i| i.to_le_bytes()));
+    mesh.indices().iter().for_each(|&i| out.write_u32(i));
     for level in 0..mesh.lods().min(8) {
         let lod = mesh.lod(level);
         check(lod.indices, lod.materials);
@@ -409,11 +412,11 @@ fn seconds(duration: f64, random: &mut Random) -> f64 {
 }
 
 fn bits(pose: &[Transform]) -> u64 {
-    let mut out = Vec::new();
+    let mut out = DefaultHasher::new();
     for at in pose {
         state(true, *at, &mut out);
     }
-    checksum(&out)
+    out.finish()
 }
 
 fn clips(reel: &Reel, random: &mut Random) {

@@ -145,11 +145,17 @@ struct Writing {
 
 /// Compiles until there is a temporary file.
 fn begin(input: &Path, target: &Path) -> Writing {
+    let jobs = Path::new("--jobs=1");
+    begin_to(&[Path::new("compile"), input, jobs], target)
+}
+
+/// Runs the program until there is a temporary file beside its target.
+fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
     let folder = target.parent().unwrap();
     let before = names(folder);
     let mut child = binary()
-        .args([Path::new("compile"), input, Path::new("-o"), target])
-        .args(["--quiet", "--jobs=1"])
+        .args(arguments)
+        .args([Path::new("--quiet"), Path::new("-o"), target])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
@@ -196,6 +202,42 @@ fn told_to_stop_it_leaves_nothing_behind() {
         assert_eq!(status.code(), Some(128 + number), "{name}");
         assert_eq!(names(folder.path()), ["out.reel"], "{name}");
         assert_eq!(fs::read(&target).unwrap(), b"old");
+    }
+}
+
+#[test]
+fn told_to_stop_extract_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = |name: &str| folder.path().join(name);
+    let (source, reel) = (own("grid.obj"), own("grid.reel"));
+    // Large enough that writing it takes a while.
+    let side = 700;
+    let mut text = String::new();
+    for point in 0..side * side {
+        let (x, y) = (point % side, point / side);
+        text += &format!("v {x} {y} {}\n", x * y % 7);
+    }
+    for quad in (0..side * (side - 1)).filter(|q| q % side + 1 < side) {
+        let corners = [quad + 1, quad + 2, quad + side + 2, quad + side + 1];
+        let [a, b, c, d] = corners;
+        text += &format!("f {a} {b} {c} {d}\n");
+    }
+    fs::write(&source, text).unwrap();
+    run([Path::new("compile"), &source, Path::new("-o"), &reel]).expect(0);
+    for name in ["out.abc", "out.glb"] {
+        let target = own(name);
+        fs::write(&target, "old").unwrap();
+        let mut writing = begin_to(&[Path::new("extract"), &reel], &target);
+        signal("TERM", writing.child.id());
+        signal("CONT", writing.child.id());
+        assert_eq!(
+            writing.child.wait().unwrap().code(),
+            Some(128 + 15),
+            "{name}"
+        );
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        fs::remove_file(&target).unwrap();
+        assert_eq!(names(folder.path()), ["grid.obj", "grid.reel"], "{name}");
     }
 }
 

@@ -4,7 +4,7 @@
 use glam::DMat4;
 use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
-use meshreel_compile::{Options, Preset, Silent, Tolerance, compile};
+use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
 use meshreel_scene::{
     Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding,
 };
@@ -210,4 +210,122 @@ fn a_polygon_and_a_fan_of_two_hundred_thousand_hold() {
         let (_, triangles, _) = held(&fan, &options);
         assert_eq!(triangles, count as usize);
     }
+}
+
+/// Boxes that tumble, each on its way, in one mesh.
+fn tumbling(boxes: usize, frames: usize) -> Scene {
+    let samples = (0..frames).map(|frame| {
+        let of_box = |b: usize| {
+            let (time, way) = (frame as f32 * 0.05, b as f32);
+            let (y, x) = (time * (1.0 + way % 3.0)).sin_cos();
+            (0..8).map(move |corner| {
+                let side = |k: usize| (corner >> k & 1) as f32 - 0.5;
+                let turned = [
+                    x * side(0) - y * side(1),
+                    y * side(0) + x * side(1),
+                    side(2),
+                ];
+                let middle = [
+                    3.0 * (way % 5.0),
+                    time * (way - 8.0),
+                    (time * 2.0 + way).sin(),
+                ];
+                std::array::from_fn(|k| turned[k] + middle[k])
+            })
+        };
+        (0..boxes).flat_map(of_box).collect()
+    });
+    let sides = [
+        [0, 2, 3, 1],
+        [4, 5, 7, 6],
+        [0, 1, 5, 4],
+        [2, 6, 7, 3],
+        [0, 4, 6, 2],
+        [1, 3, 7, 5],
+    ];
+    let faces: Vec<Vec<i32>> = (0..boxes as i32)
+        .flat_map(|b| sides.map(|side| side.map(|corner| 8 * b + corner).to_vec()))
+        .collect();
+    scene(samples.collect(), &faces)
+}
+
+/// A tube that bends at two joints, with weights that blend.
+fn bending(frames: usize) -> Scene {
+    let samples = (0..frames).map(|frame| {
+        let time = frame as f32 * 0.07;
+        let bends = [0.0, 0.9 * time.sin(), 0.7 * (1.3 * time + 1.0).sin()];
+        let at = |p: [f32; 3], joint: usize| {
+            // Along x; a joint turns what lies beyond it.
+            (1..=joint).rev().fold(p, |[x, y, z], k| {
+                let (s, c) = bends[k].sin_cos();
+                let from = 4.0 * k as f32;
+                [from + c * (x - from) - s * y, s * (x - from) + c * y, z]
+            })
+        };
+        let ring = |r: usize| {
+            (0..8).map(move |k| {
+                let (y, z) = (k as f32 * std::f32::consts::FRAC_PI_4).sin_cos();
+                let x = r as f32 * 0.4;
+                let along = (x / 4.0 - 0.5 + 0.1 * y).clamp(0.0, 2.0);
+                let (bone, part) = (along as usize, along.fract());
+                let (a, b) = (at([x, y, z], bone), at([x, y, z], (bone + 1).min(2)));
+                std::array::from_fn(|k| a[k] * (1.0 - part) + b[k] * part)
+            })
+        };
+        (0..30).flat_map(ring).collect()
+    });
+    let faces: Vec<Vec<i32>> = (0..29)
+        .flat_map(|r| {
+            (0..8).map(move |k| [(r, k), (r, (k + 1) % 8), (r + 1, (k + 1) % 8), (r + 1, k)])
+        })
+        .map(|quad| quad.map(|(r, k)| 8 * r + k).to_vec())
+        .collect();
+    scene(samples.collect(), &faces)
+}
+
+#[test]
+fn e06_parts_and_bones_are_found_in_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.reel");
+    let size = |scene: &Scene, options: &Options| {
+        let (report, _, remarks) = held(scene, options);
+        compile(scene, Vec::new(), &path, options, &reopen, &Silent).unwrap();
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        (bytes, report.meshes[0].method, remarks)
+    };
+    // Points × frames × 12 bytes are many times what is allowed.
+    for (scene, raw) in [
+        (tumbling(24, 160), 24 * 8 * 160 * 12),
+        (bending(160), 240 * 160 * 12),
+    ] {
+        for preset in [Preset::Small, Preset::Fast] {
+            let with = |memory: u64| Options {
+                preset,
+                memory,
+                ..Options::default()
+            };
+            let (large, in_large, _) = size(&scene, &with(512 << 20));
+            let (little, in_little, remarks) = size(&scene, &with(raw / 2));
+            // On the way of fewest bytes; the fast one may well leave bones away.
+            assert!(preset == Preset::Fast || in_large != "soft" && in_little != "soft");
+            assert!(
+                little as f64 <= large as f64 * 1.1,
+                "{preset:?}: {large} {little}"
+            );
+            assert!(remarks.is_empty(), "{remarks:?}");
+            // Not even a sample has room.
+            let (_, soft, remarks) = size(&scene, &with(raw / 10));
+            assert_eq!(soft, "soft");
+            assert!(
+                remarks.iter().any(|r| r.contains("ask for --memory")),
+                "{remarks:?}"
+            );
+        }
+    }
+    let asked = Options {
+        method: MethodChoice::Rigid,
+        memory: 1 << 20,
+        ..Options::default()
+    };
+    assert_eq!(size(&tumbling(24, 40), &asked).1, "rigid");
 }

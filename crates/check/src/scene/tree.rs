@@ -183,6 +183,8 @@ fn moved_by_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<Car
 struct Tree {
     objects: Vec<Object>,
     by_path: HashMap<String, usize>,
+    /// The number behind a path that is tried next, where the path is taken.
+    numbers: HashMap<String, usize>,
     /// Top names of the trees beside the world's, by the name in the source.
     worlds: HashMap<String, String>,
 }
@@ -218,17 +220,18 @@ impl Tree {
     }
 
     /// `path`, or with a number behind where that is taken.
-    fn free(&self, path: String) -> String {
+    fn free(&mut self, path: String) -> String {
         if !self.by_path.contains_key(&path) {
             return path;
         }
-        let mut n = 2usize;
+        // Where very many have one path, each would look at all before it.
+        let n = self.numbers.entry(path.clone()).or_insert(2usize);
         loop {
             let numbered = format!("{path}{n}");
+            *n += 1;
             if !self.by_path.contains_key(&numbered) {
                 return numbered;
             }
-            n += 1;
         }
     }
 
@@ -239,12 +242,14 @@ impl Tree {
         };
         let mut at = self.ensure(path);
         if !free(at, self) {
-            at = self.ensure(&self.free(path.to_owned()));
+            let free = self.free(path.to_owned());
+            at = self.ensure(&free);
         }
         if let Some(carried) = carried {
             self.objects[at].transform = Some(carried);
             let path = &self.objects[at].path;
-            let shape = self.free(format!("{path}/{}Shape", leaf(path)));
+            let shape = format!("{path}/{}Shape", leaf(path));
+            let shape = self.free(shape);
             at = self.ensure(&shape);
         }
         self.objects[at].mesh = Some(record);
@@ -465,5 +470,18 @@ mod tests {
                 "{shown:?}"
             );
         }
+    }
+
+    /// There is no clock here: with work that grows with the square this would not end.
+    #[test]
+    fn very_many_of_one_path_get_names_of_their_own() {
+        let nodes: Vec<NodeRecord> = (0..100_000)
+            .map(|i| node("/x", None, Some(i), 1.0, i % 2 == 0))
+            .collect();
+        let mut paths: Vec<String> = rebuild(&nodes).into_iter().map(|o| o.path).collect();
+        let count = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), count);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::given::{self, Given};
 use super::hints::hints;
+use super::positions::Positions;
 use super::rigid::STILL;
 use super::{Made, Model, Shares, coder};
 use crate::cells::{self, Coder, Frames};
@@ -12,7 +13,6 @@ use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_codec::block::Compressor;
 use meshreel_codec::record::Method;
 use meshreel_codec::skin::MOST_BONES;
-use meshreel_codec::soft::encode::Source;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::Remark;
 use rayon::prelude::*;
@@ -132,11 +132,21 @@ pub fn choose<'a>(
         return Ok(Chosen::default());
     }
     let points = soft.order().len();
-    let raw = points as u64 * u64::from(schedule.frames()) * 12;
-    if raw > options.memory / 2 || points < 4 {
+    if points < 4 {
         return Ok(Chosen::default());
     }
-    let all = trajectories(frames, points, schedule.frames())?;
+    let (count, memory) = (schedule.frames(), options.memory);
+    let Some(positions) = Positions::read(frames, points, count, memory)? else {
+        let what = format!(
+            "parts and bones, which may make it many times smaller, were not looked for: {points} points in {count} frames ask for --memory {}MB",
+            Positions::memory(points, count).div_ceil(1_000_000)
+        );
+        return Ok(Chosen {
+            remarks: vec![Remark::new(&plan.path, what)],
+            ..Chosen::default()
+        });
+    };
+    let all = positions.looked();
     let mut trials: Vec<Trial<'a>> = Vec::new();
     let sample = Sample::new(points, schedule, options.effort);
     let mut soft_bytes = None;
@@ -151,7 +161,7 @@ pub fn choose<'a>(
     let (_, triangles) = cells::levels(frames);
     let mut add_model = |method, from: &str, model: &Model, since: Instant| {
         let try_shares = |shares| {
-            let made = make(model, frames, &all, schedule, shares, options)?;
+            let made = make(model, frames, &positions, schedule, shares, options)?;
             let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
@@ -161,7 +171,7 @@ pub fn choose<'a>(
     };
     let since = Instant::now();
     let given = match wants(MethodChoice::Skinned) {
-        true => given::rig(frames, &all, extent.radius, options.memory / 4)?,
+        true => given::rig(frames, &positions, extent.radius, options.memory / 4)?,
         false => Given::None,
     };
     if let Given::Other(points) = given {
@@ -198,7 +208,7 @@ pub fn choose<'a>(
             Some(_) => Vec::new(),
             None => hints(frames, &plan.parts, &plan.path, &mut remarks)?,
         };
-        let found = given_parts(&all, &request, &hints);
+        let found = given_parts(all, &request, &hints);
         let parts = found.parts;
         let (from, broken) = match (&groups, found.used.map(|i| &hints[i])) {
             (Some(_), _) => (RIG, None),
@@ -232,7 +242,8 @@ pub fn choose<'a>(
             .collect();
         left = without.len() as f64 / points as f64;
         if 1.0 - left > COVERED || asked == MethodChoice::Rigid {
-            let model = Model::of_parts(&all, &parts);
+            let model = Model::of_parts(all, &parts);
+            let model = positions.complete(model, extent.radius * STILL)?;
             let model = match options.transforms {
                 TransformForm::Clip => model,
                 TransformForm::Packed => model.by_time(extent.radius * STILL),
@@ -261,22 +272,24 @@ pub fn choose<'a>(
             let since = Instant::now();
             if let Some(choice) = find(&all.of(&without)) {
                 let model = parts.and_skin(&choice.skin, &without);
+                let model = positions.complete(model, extent.radius * STILL)?;
                 add_model("skinned", MOTION, &model, since)?;
             }
         }
         let since = Instant::now();
-        let chosen = find(&all);
+        let chosen = find(all);
         let skin = match (chosen, asked) {
             (Some(choice), _) => Some(choice.skin),
             // It was asked for.
             (None, MethodChoice::Skinned) => {
                 let bones = USUAL.min(points / 4);
-                extract::skin::find(&all, &extract::skin::Request::new(bones, extent.radius))
+                extract::skin::find(all, &extract::skin::Request::new(bones, extent.radius))
             }
             _ => None,
         };
         if let Some(skin) = skin {
-            add_model("skinned", MOTION, &Model::of_skin(&skin), since)?;
+            let model = positions.complete(Model::of_skin(&skin), extent.radius * STILL)?;
+            add_model("skinned", MOTION, &model, since)?;
         }
     }
     if !sample.whole {
@@ -358,7 +371,7 @@ const PIECES: &str = "connected pieces";
 fn make<'a>(
     model: &Model,
     frames: &'a Frames<'a>,
-    all: &Trajectories,
+    all: &Positions<'_>,
     schedule: Schedule,
     shares: Shares,
     options: &Options,
@@ -378,14 +391,6 @@ impl Made<'_> {
             false => Method::Rigid,
         }
     }
-}
-
-fn trajectories(frames: &Frames<'_>, points: usize, count: u32) -> Result<Trajectories, Error> {
-    let mut positions = vec![[0.0f32; 3]; points * count as usize];
-    (positions.par_chunks_mut(points).enumerate())
-        .for_each(|(frame, out)| frames.positions(frame as u32, out));
-    frames.check()?;
-    Ok(Trajectories::new(points, positions))
 }
 
 /// How many segments a trial codes.

@@ -1,9 +1,9 @@
 //! The rig that a file brings along as the model of a mesh: nothing is fitted (E05, F17).
 
 use super::Model;
+use super::positions::Positions;
 use crate::Error;
 use crate::cells::Frames;
-use crate::extract::Trajectories;
 use crate::extract::skin::given;
 use crate::prepare::Source;
 use glam::{DAffine3, DMat4, DVec3};
@@ -31,11 +31,11 @@ pub enum Given {
 /// Takes the rig of a mesh. `memory`: what matrices may take, in bytes.
 pub fn rig(
     frames: &Frames<'_>,
-    all: &Trajectories,
+    positions: &Positions<'_>,
     tolerance: f64,
     memory: u64,
 ) -> Result<Given, Error> {
-    let source = frames.source();
+    let (source, all) = (frames.source(), positions.looked());
     let Some(skin) = &source.mesh.skin else {
         return Ok(Given::None);
     };
@@ -66,11 +66,11 @@ pub fn rig(
             }
         }
     }
-    let bytes = 2 * used.len() * all.frames() * size_of::<DAffine3>();
+    let bytes = 2 * used.len() * positions.frames() * size_of::<DAffine3>();
     if used.is_empty() || used.len() > MOST_BONES as usize || bytes as u64 > memory {
         return Ok(Given::None);
     }
-    let Some(mut transforms) = motions(source, all.frames(), &used)? else {
+    let Some(mut transforms) = motions(source, positions.frames(), &used)? else {
         return Ok(Given::None);
     };
     // A unit of the rest pose is no smaller than what becomes of it: what rounding the rest does stays as small.
@@ -102,7 +102,10 @@ pub fn rig(
         weights: &weights,
         bones: transforms.len(),
     };
-    let Some(checked) = given::check(all, &rig, &transforms) else {
+    let looked: Vec<Vec<DAffine3>> = (transforms.iter())
+        .map(|own| positions.of_looked(own))
+        .collect();
+    let Some(checked) = given::check(all, &rig, &looked) else {
         return Ok(Given::None);
     };
     let near = tolerance.max(all.diagonal() * NEAR);
@@ -110,7 +113,11 @@ pub fn rig(
     let off = off.count();
     Ok(match off as f64 > ENOUGH * all.points() as f64 {
         true => Given::Other(off),
-        false => Given::Rig(Model::of_skin(&checked.skin)),
+        false => {
+            let mut model = Model::of_skin(&checked.skin);
+            model.affine = transforms;
+            Given::Rig(model)
+        }
     })
 }
 

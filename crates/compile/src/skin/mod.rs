@@ -13,6 +13,7 @@ mod given;
 mod hints;
 mod measure;
 mod model;
+mod positions;
 mod rigid;
 
 pub use choice::{Chosen, Tried, choose};
@@ -20,7 +21,6 @@ pub use hints::names;
 pub use model::Model;
 
 use crate::cells::{self, Coder, Decoded, Frames, Group, Seen, Segment, Width};
-use crate::extract::Trajectories;
 use crate::report::{Measures, Rest};
 use crate::{Error, Options, Preset, TransformForm};
 use meshreel_codec::put_sized;
@@ -35,6 +35,7 @@ use meshreel_codec::soft::range;
 use meshreel_codec::soft::schedule::{Schedule, Unit};
 use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::soft::tables::LAYERS;
+use positions::Positions;
 use rayon::prelude::*;
 use rigid::Rigid;
 use std::collections::BTreeMap;
@@ -295,7 +296,7 @@ impl<'a> Posed<'a> {
     fn new(
         model: &Model,
         frames: &'a Frames<'a>,
-        all: &Trajectories,
+        all: &Positions<'_>,
         schedule: Schedule,
         shares: Shares,
         options: &Options,
@@ -392,13 +393,12 @@ impl<'a> Posed<'a> {
 
     /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so that a mesh without residuals may be given away as
     /// its bones. None where bones throw points beyond what cells of any width can make good.
-    fn mark(&self, grid: &Grid, all: &Trajectories, both: bool) -> Option<Vec<bool>> {
+    fn mark(&self, grid: &Grid, all: &Positions<'_>, both: bool) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();
         let limit = self.extent.radius * self.extent.radius;
-        let of = |far: Option<Vec<bool>>, frame: usize| {
-            let mut far = far?;
-            let matrices = self.matrices(frame as u32, grid);
-            let source = all.frame(frame);
+        let of = |room: &mut Vec<[f32; 3]>, far: &mut [bool], frame: u32| {
+            let matrices = self.matrices(frame, grid);
+            let source = all.frame(frame, room);
             for (v, far) in far.iter_mut().enumerate() {
                 let at = self.skin.rig.place(v, &matrices);
                 let source = source[self.hierarchy.order[v] as usize].map(f64::from);
@@ -406,7 +406,7 @@ impl<'a> Posed<'a> {
                     (0..3).map(|k| (place[k] - source[k]).powi(2)).sum()
                 };
                 if !at.iter().all(|x| x.abs() < FARTHEST) {
-                    return None;
+                    return false;
                 }
                 let cell = grid.position(at.map(|x| x.round_ties_even() as i32));
                 let square = off(cell.map(f64::from));
@@ -418,7 +418,7 @@ impl<'a> Posed<'a> {
                     *far |= off(bones) > limit;
                 }
             }
-            Some(far)
+            true
         };
         let none = || Some(vec![false; points]);
         let or = |a: Option<Vec<bool>>, b: Option<Vec<bool>>| {
@@ -426,9 +426,16 @@ impl<'a> Posed<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a |= b);
             Some(a)
         };
-        (0..all.frames())
+        (0..all.frames() as u32)
             .into_par_iter()
-            .fold(none, of)
+            .fold(
+                || (Vec::new(), none()),
+                |(mut room, far), frame| {
+                    let far = far.and_then(|mut far| of(&mut room, &mut far, frame).then_some(far));
+                    (room, far)
+                },
+            )
+            .map(|(_, far)| far)
             .reduce(none, or)
     }
 
@@ -447,7 +454,7 @@ impl<'a> Posed<'a> {
     /// The coder with cells of one width; none where that cannot hold the tolerance.
     fn coder<W: Width>(
         mut self,
-        all: &Trajectories,
+        all: &Positions<'_>,
         options: &Options,
     ) -> Result<Result<(SkinCoder<'a, W>, Bones), Posed<'a>>, Error> {
         let Some(mut grid) = self.free_grid(W::REACH) else {
@@ -456,6 +463,7 @@ impl<'a> Posed<'a> {
         let Some(far) = self.mark(&grid, all, true) else {
             return Ok(Err(self));
         };
+        all.check()?;
         let coded = &mut self.weights.coded;
         coded
             .iter_mut()
@@ -819,7 +827,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
 pub fn coder<'a>(
     model: &Model,
     frames: &'a Frames<'a>,
-    all: &Trajectories,
+    all: &Positions<'_>,
     schedule: Schedule,
     shares: Shares,
     options: &Options,

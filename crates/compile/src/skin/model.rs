@@ -134,6 +134,19 @@ impl Model {
         self
     }
 
+    /// Points of each rigid bone.
+    pub fn members(&self) -> Vec<Vec<u32>> {
+        let mut out = vec![Vec::new(); self.rigid.len()];
+        for (p, own) in (0u32..).zip(&self.influences) {
+            if let [(bone, _)] = own[..]
+                && let Some(list) = out.get_mut(bone as usize)
+            {
+                list.push(p);
+            }
+        }
+        out
+    }
+
     /// Number of bones.
     pub fn bones(&self) -> usize {
         self.rigid.len() + self.affine.len()

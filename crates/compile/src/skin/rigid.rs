@@ -1,8 +1,9 @@
 //! Transforms of rigid bones through the clip codec, each as coarse as its points allow.
 
 use super::model::Model;
+use super::positions::{Block, Positions};
 use crate::Error;
-use crate::extract::{Model as Freedom, Similarity, Sums, Trajectories};
+use crate::extract::{Model as Freedom, Similarity, Sums};
 use crate::mesh::trs::Trs;
 use crate::nodes::geometry::{IDENTITY, Matrix, apply, outermost};
 use crate::nodes::search::{Found, Goal, Point, Room, search};
@@ -38,6 +39,7 @@ pub struct Rigid {
 }
 
 /// What one bone was coded to.
+#[derive(Default)]
 struct Track {
     frames: BTreeMap<u32, Found>,
 }
@@ -55,7 +57,7 @@ impl Rigid {
         model: &Model,
         rig: &Rig,
         hierarchy: &Hierarchy,
-        all: &Trajectories,
+        all: &Positions<'_>,
         schedule: Schedule,
         room: f64,
     ) -> Result<Rigid, Error> {
@@ -73,23 +75,43 @@ impl Rigid {
         codec::encode_setup(base, &setups, &mut setup);
         let given = rig.nodes(count);
         let nodes = Nodes::new(&given, &setup).map_err(|c| broken(c.0))?;
-        let tracks: Vec<Track> = (0..count)
-            .into_par_iter()
-            .map_init(Room::default, |space, b| {
+        let bones: Vec<Bone<'_>> = (0..count)
+            .map(|b| {
                 let bone = Bone {
                     alone: nodes.single(b),
                     scaled: setups[b].moves[2],
                     model,
                     rig,
                     hierarchy,
-                    all,
                     bone: b,
                     members: &members[b],
+                    rest: Vec::new(),
+                    chosen: Vec::new(),
                     room,
                 };
-                bone.code(schedule, space)
+                bone.at_rest()
             })
-            .collect::<Result<_, Error>>()?;
+            .collect();
+        let mut tracks: Vec<Track> = (0..count).map(|_| Track::default()).collect();
+        // As many units at once as there is room for their frames.
+        let mut units = schedule.in_file().peekable();
+        while units.peek().is_some() {
+            let (mut some, mut frames) = (Vec::new(), Vec::new());
+            while let Some(&unit) = units.peek() {
+                let own = schedule.frames_of(unit);
+                if !some.is_empty() && frames.len() + own.len() > all.block() {
+                    break;
+                }
+                frames.extend(own.iter().copied());
+                some.push(unit);
+                units.next();
+            }
+            let block = all.some(frames)?;
+            (tracks.par_iter_mut().zip(&bones))
+                .try_for_each_init(Room::default, |space, (track, bone)| {
+                    bone.code(schedule, &some, &block, track, space)
+                })?;
+        }
         Rigid::gather(nodes, setup, &tracks, schedule)
     }
 
@@ -144,17 +166,18 @@ impl Rigid {
         model: &Model,
         rig: &Rig,
         hierarchy: &Hierarchy,
-        all: &Trajectories,
+        all: &Positions<'_>,
         schedule: Schedule,
         still: f64,
     ) -> Result<Rigid, Error> {
         let count = model.rigid.len();
         let members = members(model, hierarchy);
-        let fit = |frame: usize, b: usize| {
+        let fit = |frame: usize, points: &[[f32; 3]], b: usize| {
             let mut sums = Sums::default();
             for &cell in &members[b] {
-                let goal = all.at(frame, hierarchy.order[cell]);
-                sums.add(DVec3::from_array(rig.rest[cell].map(f64::from)), goal);
+                let goal = points[hierarchy.order[cell] as usize].map(f64::from);
+                let rest = rig.rest[cell].map(f64::from);
+                sums.add(DVec3::from_array(rest), DVec3::from_array(goal));
             }
             let known = &model.rigid[b][frame];
             match (frame, members[b].len()) {
@@ -166,8 +189,12 @@ impl Rigid {
         };
         let frames: Vec<Vec<Transform>> = (0..schedule.frames() as usize)
             .into_par_iter()
-            .map(|frame| (0..count).map(|b| fit(frame, b)).collect())
+            .map_init(Vec::new, |room, frame| {
+                let points = all.frame(frame as u32, room);
+                (0..count).map(|b| fit(frame, points, b)).collect()
+            })
             .collect();
+        all.check()?;
         let live = model.live(still);
         let packed = Packed::new(&frames, &live[..count], &rig.regions[..count]);
         let mut setup = Vec::new();
@@ -252,18 +279,21 @@ struct Bone<'a> {
     model: &'a Model,
     rig: &'a Rig,
     hierarchy: &'a Hierarchy,
-    all: &'a Trajectories,
     bone: usize,
     members: &'a [usize],
+    /// Where they are at rest.
+    rest: Vec<[f64; 3]>,
+    /// Those of them that are looked at one by one.
+    chosen: Vec<usize>,
     room: f64,
 }
 
 impl Bone<'_> {
-    fn code(&self, schedule: Schedule, space: &mut Room) -> Result<Track, Error> {
+    fn at_rest(mut self) -> Self {
         let rest: Vec<[f64; 3]> = (self.members.iter())
             .map(|&cell| self.rig.rest[cell].map(f64::from))
             .collect();
-        let chosen: Vec<usize> = match rest.len() > POINTS {
+        self.chosen = match rest.len() > POINTS {
             false => (0..rest.len()).collect(),
             true => {
                 let far = outermost(&rest);
@@ -272,10 +302,20 @@ impl Bone<'_> {
                 (0..rest.len()).filter(is_far).collect()
             }
         };
-        let mut track = Track {
-            frames: BTreeMap::new(),
-        };
-        for unit in schedule.in_file() {
+        self.rest = rest;
+        self
+    }
+
+    /// Codes some units, whose frames are in `block`, after all before them.
+    fn code(
+        &self,
+        schedule: Schedule,
+        units: &[Unit],
+        block: &Block<'_>,
+        track: &mut Track,
+        space: &mut Room,
+    ) -> Result<(), Error> {
+        for &unit in units {
             let frames = schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
                 let words = self.alone.words;
@@ -283,17 +323,17 @@ impl Bone<'_> {
                 let around = Around::new(&self.alone, schedule, &frames, i, find);
                 let around = around.map_err(|c| broken(c.0))?;
                 let found = match frame {
-                    0 => self.rest(&around),
-                    _ => self.frame(frame as usize, &rest, &chosen, &around, space),
+                    0 => self.stay(&around),
+                    _ => self.frame(frame as usize, block.frame(frame), &around, space),
                 };
                 track.frames.insert(frame, found);
             }
         }
-        Ok(track)
+        Ok(())
     }
 
     /// Frame 0 is the rest pose.
-    fn rest(&self, around: &Around<'_>) -> Found {
+    fn stay(&self, around: &Around<'_>) -> Found {
         let track = &self.alone.tracks[0];
         let mut words = [0; 11];
         track.stay(around, &mut words[..track.words]);
@@ -308,15 +348,15 @@ impl Bone<'_> {
     fn frame(
         &self,
         frame: usize,
-        rest: &[[f64; 3]],
-        chosen: &[usize],
+        points: &[[f32; 3]],
         around: &Around<'_>,
         space: &mut Room,
     ) -> Found {
         let goal = |i: usize| {
             let point = self.hierarchy.order[self.members[i]];
-            self.all.at(frame, point).to_array()
+            points[point as usize].map(f64::from)
         };
+        let rest = &self.rest;
         // Fitted again: what rounding the rest pose did is made good.
         let freedom = if self.scaled {
             Freedom::Scaled
@@ -335,7 +375,7 @@ impl Bone<'_> {
             scale: DVec3::splat(fitted.scale),
         };
         let exact = transform(&fitted);
-        let points: Vec<Point> = (chosen.iter())
+        let points: Vec<Point> = (self.chosen.iter())
             .map(|&i| Point {
                 at: rest[i],
                 goal: goal(i),

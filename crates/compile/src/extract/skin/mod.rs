@@ -34,6 +34,7 @@ mod vertex;
 use super::Trajectories;
 pub use bits::Bits;
 use fit::Fit;
+pub use fit::motions;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use space::{DIMENSIONS, Space};
