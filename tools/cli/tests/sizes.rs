@@ -1,10 +1,12 @@
 //! Content on which careless work grows with the square of its size, and content that cancels: what is compiled of it verifies. There is no
 //! clock in these tests; with work that grows with the square they would not end.
 
+use crate::cli::common::run;
 use glam::DMat4;
 use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{MethodChoice, Options, Preset, Silent, Tolerance, compile};
+use meshreel_scene::write;
 use meshreel_scene::{
     Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Transform, Winding,
 };
@@ -295,8 +297,8 @@ fn e06_parts_and_bones_are_found_in_little_memory() {
     };
     // Points × frames × 12 bytes are many times what is allowed.
     for (scene, raw) in [
-        (tumbling(24, 160), 24 * 8 * 160 * 12),
-        (bending(160), 240 * 160 * 12),
+        (tumbling(24, 130), 24 * 8 * 130 * 12),
+        (bending(130), 240 * 130 * 12),
     ] {
         for preset in [Preset::Small, Preset::Fast] {
             let with = |memory: u64| Options {
@@ -328,4 +330,65 @@ fn e06_parts_and_bones_are_found_in_little_memory() {
         ..Options::default()
     };
     assert_eq!(size(&tumbling(24, 40), &asked).1, "rigid");
+}
+
+#[test]
+fn a_gltf_of_very_many_primitives_takes_little_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = |name: &str| folder.path().join(name);
+    let count = 50_000;
+    // One triangle, shared by all.
+    let mut bytes = Vec::new();
+    for v in [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0] {
+        bytes.extend(v.to_le_bytes());
+    }
+    std::fs::write(own("points.bin"), &bytes).unwrap();
+    let primitives = vec![r#"{"attributes":{"POSITION":0}}"#; count].join(",");
+    let text = format!(
+        r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],
+        "meshes":[{{"primitives":[{primitives}]}}],"buffers":[{{"uri":"points.bin","byteLength":36}}],
+        "bufferViews":[{{"buffer":0,"byteLength":36}}],
+        "accessors":[{{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}}]}}"#
+    );
+    std::fs::write(own("many.gltf"), text).unwrap();
+    let (input, output) = (own("many.gltf"), own("many.reel"));
+    let [input, output] = [&input, &output].map(|p| p.to_str().unwrap());
+    let made = run(["compile", input, "-o", output, "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(made["meshes"][0]["vertices"], 3 * count);
+    if let Some(peak) = made["peak_anon_bytes"].as_u64() {
+        assert!(peak < (64 << 20) + 3000 * count as u64, "{peak} bytes");
+    }
+    run(["verify", input, output]).expect(0);
+}
+
+#[test]
+fn very_many_objects_go_to_obj_and_keep_names_of_their_own() {
+    let count = 30_000;
+    let one = scene(vec![disc(3)], &[vec![0, 1, 2]]);
+    let nodes = (0..count).map(|i| Node {
+        // Of one name in the file, all of them but for the first few.
+        path: format!("/group{}/mesh", i / 10).replace("group0", "group_0"),
+        mesh: Some(i),
+        ..one.nodes[0].clone()
+    });
+    let scene = Scene {
+        nodes: nodes.collect(),
+        meshes: vec![one.meshes[0].clone(); count],
+        ..Scene::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    write::obj::write(folder.path(), &scene, &[0.0], &mut |_, _| ()).unwrap();
+    let file = std::fs::read_dir(folder.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let mut names: Vec<&str> = text.lines().filter(|line| line.starts_with("o ")).collect();
+    assert_eq!(names.len(), count);
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
 }

@@ -489,3 +489,31 @@ fn ten_thousand_files_need_no_shell_tricks() {
     );
     assert!(run.stdout.lines().count() < 60, "a summary: {}", run.stdout);
 }
+
+#[test]
+fn frames_without_anything_of_a_sequence() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    sequence(directory.path());
+    // Before, and after: nothing there.
+    std::fs::write(at("square.0000.obj"), "").unwrap();
+    std::fs::write(at("square.0004.obj"), "# nothing\n").unwrap();
+    let (pattern, reel) = (at("square.####.obj"), at("square.reel"));
+    for preset in ["small", "fast", "classic"] {
+        for more in [&["--remesh", "--tolerance=2%"][..], &[]] {
+            let arguments = ["compile", &pattern, "-o", &reel, "--preset", preset];
+            let ran = run(arguments.iter().chain(more)).expect(0);
+            assert!(
+                ran.stderr.contains("in which nothing is shown"),
+                "{}",
+                ran.stderr
+            );
+            let report = run(["verify", &pattern, &reel, "--json"]).expect(0).json();
+            assert_eq!(
+                (&report["frames"], &report["meshes"][0]["frames"]),
+                (&5.into(), &3.into())
+            );
+        }
+    }
+    run(["compile", &pattern, "-o", &reel, "--strict"]).expect(1);
+}
