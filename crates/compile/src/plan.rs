@@ -22,6 +22,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured to take.
+const MESH: u64 = 23_000;
+
 /// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The target is
 /// replaced only when everything is written, has kept its promise, and `inspect` does not refuse it.
 pub fn compile(
@@ -85,6 +88,18 @@ pub fn compile(
     let (nodes, errors) =
         pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
     let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times))?;
+    let held = plans.len() as u64 * MESH;
+    if held > options.memory {
+        compiler.remarks.push(Remark::new(
+            "/",
+            format!(
+                "{} meshes keep about {} MB while they are compiled, more than the {} MB of --memory; fewer at a time (--include) keep less",
+                plans.len(),
+                held.div_ceil(1_000_000),
+                options.memory / 1_000_000,
+            ),
+        ));
+    }
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict {
             remarks: compiler.remarks,

@@ -392,3 +392,34 @@ fn very_many_objects_go_to_obj_and_keep_names_of_their_own() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+#[test]
+fn more_meshes_than_memory_was_allowed_for_are_remarked_upon() {
+    let one = scene(vec![disc(3)], &[vec![0, 1, 2]]);
+    let count = 50;
+    let nodes = (0..count).map(|i| Node {
+        path: format!("/mesh{i}"),
+        name: format!("mesh{i}"),
+        mesh: Some(i),
+        ..one.nodes[0].clone()
+    });
+    // No two are alike: such are kept once.
+    let meshes = (0..count).map(|i| Mesh {
+        path: format!("/mesh{i}"),
+        positions: Channel::constant(disc(3 + i as i32)),
+        ..one.meshes[0].clone()
+    });
+    let scene = Scene {
+        nodes: nodes.collect(),
+        meshes: meshes.collect(),
+        ..Scene::default()
+    };
+    for (memory, says) in [(1 << 20, true), (512 << 20, false)] {
+        let options = Options {
+            memory,
+            ..Options::default()
+        };
+        let (_, _, remarks) = held(&scene, &options);
+        assert_eq!(remarks.iter().any(|r| r.contains("--memory")), says);
+    }
+}
