@@ -29,6 +29,7 @@ mod predicted;
 pub mod prepare;
 mod remesh;
 pub mod report;
+mod selection;
 mod skin;
 mod still;
 pub mod streams;

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
-use crate::open::Reel;
+use crate::open::{Reel, kind};
 use crate::order::Order;
 use crate::unit::{Decoded, take};
 use meshreel_codec::block::Decompressor;
@@ -92,7 +92,13 @@ impl Reel {
             }
         }
         let mut decompressor = Decompressor::new();
-        let mut bytes = description.tracks.len() as f64;
+        // What is stored once is part of a chunk that is packed as one.
+        let once = self.chunks_of(kind::DESCRIPTION).next();
+        let packed = once.map_or(1.0, |chunk| {
+            let chunk = &self.chunks()[chunk as usize];
+            f64::from(chunk.size) / f64::from(chunk.raw_size.max(1))
+        });
+        let mut bytes = description.tracks.len() as f64 * packed;
         for (unit, &chunk) in self.units().iter().enumerate() {
             let raw = self.chunk(chunk, &mut decompressor)?;
             let at = self.unit_frames(unit).len() * self.layout().visibility.len;

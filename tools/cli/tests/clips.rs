@@ -513,7 +513,6 @@ fn plots_show_source_and_error() {
         &["--vertex", "3"],
         &["--joint", "hips", "-o", "hips.jpg"],
         &["--joint", "hips", "--vertex", "3"],
-        &[],
     ] {
         let output = run(&[&["plot", "walk.reel"], wrong].concat(), at);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");

@@ -8,6 +8,7 @@ use meshreel_codec::clip::extras::{Component, ScalarTrack};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::{Rotation, Vector, curve};
 use meshreel_compile::ClipReport;
+use meshreel_format::CHUNK_ENTRY_SIZE;
 use meshreel_scene::Scene;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,10 +19,10 @@ pub struct ClipInfo {
     name: String,
     skeleton: String,
     joints: usize,
-    samples: usize,
+    pub(super) samples: usize,
     fps: f64,
-    start: f64,
-    duration: f64,
+    pub(super) start: f64,
+    pub(super) duration: f64,
     codec: &'static str,
     /// guaranteed (every point of the metric, in object space), or local (each sub-track by itself).
     rule: &'static str,
@@ -194,8 +195,13 @@ impl Kinds {
 /// All clips of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     let clips = reel.clips()?;
+    // Tables of layers, one for each clip that has some.
+    let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::kind::LAYERS);
     let info = |clip: &meshreel::clip::Clip| {
-        let (samples, bytes) = (clip.samples(), clip.file_bytes());
+        let (samples, layers) = (clip.samples(), Layer::all(clip));
+        let table = (!layers.is_empty()).then(|| tables.next()).flatten();
+        let table = table.map_or(0, |table| table.raw_size as usize + CHUNK_ENTRY_SIZE);
+        let bytes = clip.file_bytes() + CHUNK_ENTRY_SIZE + table;
         let record = clip.record();
         let own = &clip.skeleton().tolerance;
         let mut info = ClipInfo {
@@ -218,7 +224,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             rotations: Kinds::default(),
             translations: Kinds::default(),
             scales: Kinds::default(),
-            layers: Layer::all(clip),
+            layers,
             scalars: clip.scalar_tracks().iter().map(scalar_info).collect(),
             markers: (clip.markers().iter())
                 .map(|m| MarkerInfo {

@@ -1,5 +1,6 @@
 //! What is in a source file: the tree, the meshes with their attributes, the frames, as data and as text.
 
+use super::joints::{self, SkeletonInfo};
 use crate::output::{Failure, table};
 use crate::units;
 use meshreel_scene::sample::{FrameOptions, frame_times};
@@ -28,6 +29,7 @@ pub struct SceneInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::SourceInfo>,
+    skeletons: Vec<SkeletonInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Vec<f64>>,
     remarks: serde_json::Value,
@@ -139,6 +141,7 @@ impl SceneInfo {
             nodes: nodes(scene, &placed),
             meshes: meshes(scene, &placed, wanted.streams)?,
             clips: super::clip::sources(scene),
+            skeletons: joints::of_scene(scene),
             times: wanted.frames.then_some(times),
             remarks: crate::output::remarks_json(remarks),
         })
@@ -181,10 +184,14 @@ impl SceneInfo {
             out.push_str(&super::clip::source_table(&self.clips));
         }
         if clips_alone {
+            if wanted.tree {
+                out.push_str(&joints::text(&self.skeletons));
+            }
             return out;
         }
         if wanted.tree {
             out.push_str(&self.tree(usize::MAX));
+            out.push_str(&joints::text(&self.skeletons));
         } else if wanted.streams || wanted.frames {
             // The overview would only push away what was asked for.
         } else if self.nodes.len() <= OVERVIEW_ROWS {
