@@ -72,8 +72,6 @@ pub struct MovingNodes {
     pub moves: [usize; 3],
     /// Bytes of their transforms in all frames, and of what is said of them.
     pub bytes: u64,
-    /// The smallest tolerance of what they move.
-    pub tolerance: f64,
 }
 
 impl Reel {
@@ -83,14 +81,6 @@ impl Reel {
             return Ok(None);
         };
         let description = self.description();
-        let mut moved = vec![false; description.nodes.len()];
-        let mut tolerance = f64::INFINITY;
-        for (n, node) in description.nodes.iter().enumerate() {
-            moved[n] = node.animated || node.parent.is_some_and(|p| moved[p as usize]);
-            if moved[n] && node.mesh.is_some() {
-                tolerance = tolerance.min(node.tolerance);
-            }
-        }
         let mut decompressor = Decompressor::new();
         // What is stored once is part of a chunk that is packed as one.
         let once = self.chunks_of(kind::DESCRIPTION).next();
@@ -112,11 +102,6 @@ impl Reel {
             count: nodes.tracks.len(),
             moves: [0, 1, 2].map(of),
             bytes: bytes.ceil() as u64,
-            tolerance: if tolerance.is_finite() {
-                tolerance
-            } else {
-                0.0
-            },
         }))
     }
 }

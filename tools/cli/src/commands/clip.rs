@@ -28,7 +28,8 @@ pub struct ClipInfo {
     rule: &'static str,
     bytes: usize,
     ratio: f64,
-    tolerance: f64,
+    /// None of moving nodes: each mesh's own is kept.
+    tolerance: Option<f64>,
     /// Joints with a tolerance of their own.
     joint_tolerances: usize,
     /// Samples from one restart to the next.
@@ -216,7 +217,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             rule: rule(record.local),
             bytes,
             ratio: ratio(40 * (clip.joints() * samples) as u64, bytes as u64),
-            tolerance: record.tolerance,
+            tolerance: Some(record.tolerance),
             joint_tolerances: own.iter().filter(|t| **t > 0.0).count(),
             restart: None,
             keys: None,
@@ -283,7 +284,7 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         rule: rule(false),
         bytes,
         ratio: ratio(40 * (nodes.count * samples) as u64, nodes.bytes),
-        tolerance: nodes.tolerance,
+        tolerance: None,
         joint_tolerances: 0,
         restart: Some(16 * reel.description().restart as usize),
         keys: None,
@@ -311,9 +312,10 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
                     Some(keys) => format!("curve, {} keys", units::count(keys.keys as u64)),
                     None => clip.codec.into(),
                 },
-                match clip.rule {
-                    "local" => format!("{} per sub-track", units::short(clip.tolerance)),
-                    _ => units::short(clip.tolerance),
+                match (clip.rule, clip.tolerance) {
+                    ("local", Some(t)) => format!("{} per sub-track", units::short(t)),
+                    (_, Some(t)) => units::short(t),
+                    (_, None) => "of each mesh".into(),
                 },
                 units::bytes(clip.bytes as u64),
                 format!("{}:1", units::short(clip.ratio)),

@@ -135,6 +135,8 @@ struct MeshInfo {
     topology: &'static str,
     materials: Vec<String>,
     source_map: bool,
+    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in none.
+    tolerance: Option<f64>,
     /// All but the source map; none where that was not measured.
     bytes: Option<u64>,
     /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
@@ -430,7 +432,7 @@ impl ReelInfo {
                     units::count(u64::from(mesh.triangles)),
                     units::count(u64::from(mesh.points)),
                     position.map_or(String::new(), |s| s.bits.to_string()),
-                    position.map_or(String::new(), |s| units::short(s.tolerance)),
+                    mesh.tolerance.map_or(String::new(), units::short),
                     mesh.bytes.map_or("–".into(), units::bytes),
                 ]
             })
@@ -661,12 +663,20 @@ fn mesh_infos(
     let levels: Vec<Vec<Level>> = (0..grids.len())
         .map(|m| levels::of(reel, m))
         .collect::<Result<_, _>>()?;
+    let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
+    for node in &reel.description().nodes {
+        if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {
+            let least = of_mesh.map_or(node.tolerance, |other: f64| other.min(node.tolerance));
+            *of_mesh = Some(least);
+        }
+    }
     let infos = reel
         .description()
         .meshes
         .iter()
         .enumerate()
         .map(|(m, mesh)| MeshInfo {
+            tolerance: promised[m],
             bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
             grid: grids[m],
             heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),

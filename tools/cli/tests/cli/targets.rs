@@ -141,6 +141,26 @@ fn what_is_said_of_a_file_agrees() {
             all
         };
         assert_eq!(clips(&done), clips(&info), "{input} {more}");
+        // One tolerance, whoever tells it, and nothing beyond it.
+        let verified = run_line("verify $IN $REEL --json", &all).expect(0).json();
+        let told = |value: &Value, list: &str| -> Vec<f64> {
+            let all = value[list].as_array().unwrap().iter();
+            let own = all.filter(|one| !one["tolerance"].is_null());
+            own.map(|one| one["tolerance"].as_f64().unwrap()).collect()
+        };
+        let (mut by_verify, mut by_info) = (told(&verified, "meshes"), told(&info, "nodes"));
+        by_verify.sort_by(f64::total_cmp);
+        by_info.sort_by(f64::total_cmp);
+        assert_eq!(by_verify, by_info);
+        // Of a mesh in several places, that of the one nearest to it.
+        assert!(
+            told(&done, "meshes").iter().all(|t| by_info.contains(t)),
+            "{input} {more}"
+        );
+        for clip in done["clips"].as_array().unwrap() {
+            let [error, limit] = ["max_error", "tolerance"].map(|key| clip[key].as_f64().unwrap());
+            assert!(error <= limit, "{clip}");
+        }
         // The frames add up to what all of them take.
         let frames = info["frame_table"].as_array().unwrap().iter();
         let sum: u64 = frames.map(|frame| frame["bytes"].as_u64().unwrap()).sum();
