@@ -17,7 +17,8 @@ use crate::{
 use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
-use meshreel_scene::{MeshId, Node, Placed, Remark, Scene, hierarchy, sample, sample::World};
+use meshreel_scene::sample::{Channels, World};
+use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, sample};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -281,6 +282,29 @@ impl<'a> Compiler<'a> {
     fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
         let times =
             sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+        // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the time.
+        let (start, end) = (times[0], times[times.len() - 1]);
+        if self.options.range.is_none() {
+            let moving = sample::FrameOptions {
+                channels: Channels {
+                    normals: false,
+                    uvs: false,
+                    colours: false,
+                    attributes: false,
+                },
+                ..self.options.frame_options()
+            };
+            let own = sample::frame_times(self.scene, placed, selected, &moving)?;
+            let (first, last) = (own[0], own[own.len() - 1]);
+            if own.len() > 1 && (start + SAME_TIME < first || last + SAME_TIME < end) {
+                self.remarks.push(Remark::new(
+                    "/",
+                    format!(
+                        "normals, uvs, colours or other attributes change from {start} s to {end} s and all else from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond"
+                    ),
+                ));
+            }
+        }
         if times.len() > sample::MAX_FRAMES {
             return Err(Error::Limit {
                 what: "frames".into(),
