@@ -101,6 +101,12 @@ pub struct Reel {
     shared: Arc<Shared>,
 }
 
+/// What is wrong with static data, and where.
+struct Broken {
+    what: String,
+    at: String,
+}
+
 struct Shared {
     reader: Reader,
     description: Description,
@@ -120,7 +126,7 @@ struct Shared {
     /// Units have attributes behind them.
     apart: bool,
     layout: Layout,
-    statics: Mutex<Option<Arc<Statics>>>,
+    statics: Mutex<Option<Result<Arc<Statics>, Broken>>>,
     /// The last chunk of source maps that was asked for.
     maps: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
 }
@@ -404,18 +410,34 @@ impl Reel {
     /// Static data of all meshes: read at the first call, shared afterwards.
     pub(crate) fn statics(&self) -> Result<Arc<Statics>, Error> {
         let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
-        if let Some(statics) = &*held {
-            return Ok(statics.clone());
+        let loaded = match &*held {
+            Some(Ok(statics)) => return Ok(statics.clone()),
+            Some(Err(Broken { what, at })) => {
+                return Err(Error::malformed(self.path(), what.as_str(), at.as_str()));
+            }
+            None => Statics::load(self),
+        };
+        match loaded {
+            Ok(statics) => {
+                let statics = Arc::new(statics);
+                *held = Some(Ok(statics.clone()));
+                Ok(statics)
+            }
+            Err(error) => {
+                // Asked for mesh by mesh, all of it would be decoded as often again.
+                if let Error::Malformed { what, at, .. } = &error {
+                    let (what, at) = (what.clone(), at.clone());
+                    *held = Some(Err(Broken { what, at }));
+                }
+                Err(error)
+            }
         }
-        let statics = Arc::new(Statics::load(self)?);
-        *held = Some(statics.clone());
-        Ok(statics)
     }
 
     /// Static data that was read, and perhaps shared with other files, elsewhere.
     pub(crate) fn set_statics(&self, statics: &Arc<Statics>) {
         let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
-        *held = Some(statics.clone());
+        *held = Some(Ok(statics.clone()));
     }
 
     /// Content of a chunk of source maps: the last one is kept, as very many meshes share it.

@@ -104,7 +104,13 @@ fn tuning(ratio: f64, work: Work) -> (f64, u8) {
 
 /// How near to constant and to its axes a sub-track must be, as parts of the tolerance, and how coarse steps are. Where the usual choices cannot hold the
 /// tolerance, stricter ones are tried.
-const SLACKS: [(f64, f64, f64); 3] = [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12)];
+const SLACKS: [(f64, f64, f64); 5] = [
+    (0.02, 0.06, 1.0),
+    (0.0, 0.005, 0.5),
+    (0.0, 0.0, 0.12),
+    (0.0, 0.0, 0.01),
+    (0.0, 0.0, 0.001),
+];
 
 /// A pool of one thread, for measuring.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {

@@ -262,3 +262,44 @@ fn globs_that_match_nothing_are_remarked_upon() {
     let known = run(["compile", &at("a.obj"), "--tolerance", "/a*=1%"]).expect(0);
     assert_eq!(known.stderr, "");
 }
+
+#[test]
+fn where_f32_is_the_limit_the_tolerance_is_raised_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Joints so far apart that roundings of all of them come to more than the largest coordinate's.
+    let channels = "CHANNELS 3 Zrotation Xrotation Yrotation";
+    let mut text = String::from("HIERARCHY\n");
+    for joint in 0..3 {
+        let kind = if joint == 0 { "ROOT" } else { "JOINT" };
+        text += &format!("{kind} j{joint}\n{{\nOFFSET 1e8 0 0\n{channels}\n");
+    }
+    text += "End Site\n{\nOFFSET 1e8 0 0\n}\n}\n}\n}\nMOTION\nFrames: 40\nFrame Time: 0.04\n";
+    for frame in 0..40 {
+        let of = |k: i32| 20.0 * (0.2 * f64::from(frame) + f64::from(k)).sin();
+        let row: Vec<String> = (0..9).map(|k| format!("{:.6}", of(k))).collect();
+        text += &(row.join(" ") + "\n");
+    }
+    std::fs::write(at.join("far.bvh"), text).unwrap();
+    let [bvh, reel] =
+        ["far.bvh", "far.reel"].map(|name| at.join(name).to_str().unwrap().to_owned());
+    for more in ["0.01", "1e-9"] {
+        let ran = run(["compile", &bvh, "-o", &reel, "--tolerance", more]).expect(0);
+        assert!(
+            ran.stderr.contains("the tolerance was raised to"),
+            "{}",
+            ran.stderr
+        );
+        run(["verify", &bvh, &reel]).expect(0);
+        run([
+            "compile",
+            &bvh,
+            "-o",
+            &reel,
+            "--tolerance",
+            more,
+            "--strict",
+        ])
+        .expect(1);
+    }
+}
