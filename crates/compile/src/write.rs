@@ -11,6 +11,7 @@ use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
+use crate::prepare::Normals;
 use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
 use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
@@ -242,6 +243,11 @@ pub fn write(
     let mut position_share_of_ends = vec![0.0; meshes];
     for (m, (plan, _)) in job.plans.iter().enumerate() {
         let Some(fixed) = &plan.prepared.fixed else {
+            let map = source_map(plan, job.times);
+            if !job.options.strip && map != SourceMap::default() {
+                let fill = |out: &mut Vec<u8>| source_map::encode(&map, out);
+                maps.add(m, fill, &mut compressor, &mut output)?;
+            }
             continue;
         };
         connectivity.add(
@@ -269,7 +275,7 @@ pub fn write(
         if !job.options.strip && plan.source.remeshed.is_none() {
             maps.add(
                 m,
-                |out| source_map::encode(&source_map(plan), out),
+                |out| source_map::encode(&source_map(plan, job.times), out),
                 &mut compressor,
                 &mut output,
             )?;
@@ -598,11 +604,20 @@ pub struct Counted {
     pub indices: usize,
 }
 
-fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
+/// Of a mesh whose faces change it says nothing of vertices.
+fn source_map(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
+    let made_normals = plan.prepared.normals == Normals::Made;
     let Some(fixed) = &plan.prepared.fixed else {
-        return SourceMap::default();
+        return SourceMap {
+            made_normals,
+            ..SourceMap::default()
+        };
     };
     SourceMap {
+        made_normals,
+        starts: fixed.starts.clone(),
+        others: fixed.others.clone(),
+        frames: plan.source.sampled(times),
         points: plan.prepared.points as u32,
         corners: fixed.faces.corner_point.len() as u32,
         faces: fixed.face_count as u32,

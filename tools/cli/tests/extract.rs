@@ -2,12 +2,15 @@
 
 use crate::cli::common::{Run, run};
 use meshreel_scene::read::{ReadOptions, open};
-use meshreel_scene::{Channel, Scene, TimeSampling};
+use meshreel_scene::{
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
+    Winding, write,
+};
 use std::path::Path;
 
 /// Runs the program in a folder.
 fn at(folder: &Path, words: &[&str]) -> Run {
-    let place = |word: &&str| match word.contains('.') || word.ends_with('/') {
+    let place = |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.') || word.ends_with('/') {
         true => folder.join(word).display().to_string(),
         false => word.to_string(),
     };
@@ -101,4 +104,211 @@ fn clips_beside_meshes_are_left_out_with_a_remark() {
             .iter()
             .any(|n| n.path == format!("/{}", clips[0].name))
     );
+}
+
+/// `n` samples from 1/24 s on, `step` 24ths apart.
+fn every(step: usize) -> TimeSampling {
+    TimeSampling::Uniform {
+        start: 1.0 / 24.0,
+        step: step as f64 / 24.0,
+    }
+}
+
+/// A sheet of quads and more that waves, as an animator's program numbers it: each face begins at another of its corners, one is of
+/// five corners, one is there twice and one is a line.
+fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
+    let wave = |f: usize, i: usize| {
+        let (x, y) = ((i % 5) as f32, (i / 5) as f32);
+        [x, y, (x * 0.7 + (f * step) as f32 * 0.3).sin()]
+    };
+    let positions = (0..samples).map(|f| (0..25).map(|i| wave(f, i)).collect());
+    let mut faces: Vec<Vec<i32>> = Vec::new();
+    for i in 0..16 {
+        let a = i % 4 + i / 4 * 5;
+        let mut face = vec![a, a + 5, a + 6, a + 1];
+        face.rotate_left(i as usize * 3 % 4);
+        faces.push(face);
+    }
+    faces[3] = vec![9, 4, 3, 8];
+    faces[2] = vec![2, 7, 12, 8, 3];
+    faces.push(faces[5].clone());
+    faces.push(vec![3, 7]);
+    Mesh {
+        path: path.into(),
+        positions: Channel::in_memory(every(step), positions.collect()),
+        face_counts: Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
+        face_indices: Channel::constant(faces.concat()),
+        winding: Winding::Clockwise,
+        topology: Topology::Homogeneous,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: vec![FaceSet {
+            name: "red".into(),
+            faces: Channel::constant(vec![0, 5, 16]),
+        }],
+        other_attributes: Vec::new(),
+        is_subd: false,
+        integers: Vec::new(),
+        numbers: Vec::new(),
+        names: Vec::new(),
+        skin: None,
+    }
+}
+
+fn scene(meshes: Vec<Mesh>) -> Scene {
+    let node = |(i, mesh): (usize, &Mesh)| Node {
+        name: mesh.path[1..].into(),
+        path: mesh.path.clone(),
+        parent: None,
+        kind: NodeKind::PolyMesh,
+        transform: None,
+        visibility: None,
+        mesh: Some(i),
+        instance_of: None,
+        samples: mesh.positions.len(),
+        user_properties: Vec::new(),
+    };
+    Scene {
+        nodes: meshes.iter().enumerate().map(node).collect(),
+        meshes,
+        fps: Some(24.0),
+        ..Scene::default()
+    }
+}
+
+fn write_abc(folder: &Path, name: &str, scene: &Scene) {
+    write::alembic::write(&folder.join(name), scene, &mut |_, _| ()).unwrap();
+}
+
+#[test]
+fn the_animators_own_polygons_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let source = scene(vec![sheet("/a", 12, 1), sheet("/b", 6, 2)]);
+    write_abc(folder, "a.abc", &source);
+    for preset in ["small", "classic"] {
+        at(
+            folder,
+            &["compile", "a.abc", "-o", "a.reel", "--preset", preset],
+        )
+        .expect(0);
+        at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+        let back = read(folder, "back.abc");
+        for (a, b) in source.meshes.iter().zip(&back.meshes) {
+            assert_eq!(b.winding, Winding::Clockwise);
+            assert_eq!(sample(&a.face_counts, 0), sample(&b.face_counts, 0));
+            assert_eq!(sample(&a.face_indices, 0), sample(&b.face_indices, 0));
+            let set = |mesh: &Mesh| sample(&mesh.face_sets[0].faces, 0);
+            assert_eq!(set(a), set(b));
+            // Made normals are nobody's.
+            assert!(b.normals.is_none());
+            // The samples that it had, and not those of the other one.
+            assert_eq!(a.positions.len(), b.positions.len());
+            for i in 0..a.positions.len() {
+                assert!((a.positions.time(i) - b.positions.time(i)).abs() < 1e-9);
+                let (p, q) = (sample(&a.positions, i), sample(&b.positions, i));
+                assert_eq!(p.len(), q.len());
+                for (p, q) in p.iter().zip(&q) {
+                    assert!((0..3).all(|k| (p[k] - q[k]).abs() < 2e-3));
+                }
+            }
+        }
+        let size = |name: &str| std::fs::metadata(folder.join(name)).unwrap().len();
+        assert!(size("back.abc") <= size("a.abc") * 11 / 10, "{} {}", size("back.abc"), size("a.abc"));
+    }
+    // A file without its source map has triangles, and normals with them.
+    at(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    let back = &read(folder, "back.abc").meshes[0];
+    assert!(back.normals.is_some() && sample(&back.face_counts, 0).iter().all(|n| *n == 3));
+}
+
+#[test]
+fn normals_and_corners_that_were_there_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut mesh = sheet("/a", 3, 1);
+    let corners = sample(&mesh.face_indices, 0).len();
+    let uv = |c: usize| [(c % 7) as f32 / 8.0, (c % 5) as f32 / 8.0];
+    mesh.normals = Some(Attribute {
+        name: "N".into(),
+        scope: Scope::Vertex,
+        values: Channel::constant(vec![[0.0, 0.0, 1.0]; 25]),
+        indices: None,
+    });
+    mesh.uvs = vec![Attribute {
+        name: "uv".into(),
+        scope: Scope::FaceVarying,
+        values: Channel::constant((0..corners).map(uv).collect()),
+        indices: None,
+    }];
+    write_abc(folder, "a.abc", &scene(vec![mesh.clone()]));
+    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    let back = &read(folder, "back.abc").meshes[0];
+    assert!(back.normals.is_some());
+    assert_eq!(sample(&mesh.face_indices, 0), sample(&back.face_indices, 0));
+    let (palette, indices) = (
+        sample(&back.uvs[0].values, 0),
+        sample(back.uvs[0].indices.as_ref().unwrap(), 0),
+    );
+    // Each corner has its own, also in a face of which vertices were split. The line has no corner that a vertex stands for.
+    for (c, index) in indices.iter().enumerate().take(corners - 2) {
+        let (is, was) = (palette[*index as usize], uv(c));
+        assert!(
+            (is[0] - was[0]).abs() < 1e-3 && (is[1] - was[1]).abs() < 1e-3,
+            "corner {c}: {is:?} {was:?}"
+        );
+    }
+}
+
+#[test]
+fn bvh_comes_back_in_its_own_order_of_rotations() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for order in ["XYZ", "ZXY", "ZYX", "YXZ"] {
+        let text = walk(order);
+        std::fs::write(folder.join("walk.bvh"), &text).unwrap();
+        at(
+            folder,
+            &[
+                "compile",
+                "walk.bvh",
+                "-o",
+                "walk.reel",
+                "--tolerance",
+                "0.0001",
+            ],
+        )
+        .expect(0);
+        at(folder, &["extract", "walk.reel", "-o", "back.bvh"]).expect(0);
+        let back = std::fs::read_to_string(folder.join("back.bvh")).unwrap();
+        let channels = |text: &str| -> Vec<String> {
+            let lines = text.lines().map(str::trim);
+            lines
+                .filter(|l| l.starts_with("CHANNELS"))
+                .map(str::to_owned)
+                .collect()
+        };
+        assert_eq!(channels(&back), channels(&text), "{order}");
+        let numbers = |text: &str| -> Vec<f64> {
+            let rows = text
+                .lines()
+                .skip_while(|l| !l.starts_with("Frame Time"))
+                .skip(1);
+            rows.flat_map(|l| {
+                l.split_whitespace()
+                    .map(|n| n.parse().unwrap())
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+        };
+        let (was, is) = (numbers(&text), numbers(&back));
+        assert_eq!(was.len(), is.len());
+        for (a, b) in was.iter().zip(&is) {
+            assert!((a - b).abs() < 0.01, "{order}: {a} {b}");
+        }
+    }
 }

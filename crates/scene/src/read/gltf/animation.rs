@@ -153,6 +153,11 @@ impl Curve {
         self.how == How::Linear
     }
 
+    /// Whether each value stays until the next key.
+    pub fn is_step(&self) -> bool {
+        self.how == How::Step
+    }
+
     /// Whether all keys are one value and no tangent leads away from it.
     pub fn is_constant(&self) -> bool {
         let (parts, w) = (if self.how == How::Cubic { 3 } else { 1 }, self.width);

@@ -314,7 +314,7 @@ impl Faces<'_> {
         }
     }
 
-    /// Turns each face's values round, if there is one for every corner.
+    /// Turns each face's values round, if there is one for every corner; the first stays the first.
     fn reverse<T>(&self, values: &mut [T], time: f64) -> Result<(), Error> {
         if self.counts.is_empty() {
             return Ok(());
@@ -334,7 +334,9 @@ impl Faces<'_> {
         let mut rest = values;
         for n in counts.iter().map(size) {
             let (face, others) = rest.split_at_mut(n);
-            face.reverse();
+            if let Some((_, after)) = face.split_first_mut() {
+                after.reverse();
+            }
             rest = others;
         }
         Ok(())
