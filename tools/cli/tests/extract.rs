@@ -10,7 +10,9 @@ use std::path::Path;
 
 /// Runs the program in a folder.
 fn at(folder: &Path, words: &[&str]) -> Run {
-    let place = |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.') || word.ends_with('/') {
+    let place = |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.')
+        || word.ends_with('/')
+    {
         true => folder.join(word).display().to_string(),
         false => word.to_string(),
     };
@@ -119,7 +121,11 @@ fn every(step: usize) -> TimeSampling {
 fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
     let wave = |f: usize, i: usize| {
         let (x, y) = ((i % 5) as f32, (i / 5) as f32);
-        [x, y, (x * 0.7 + (f * step) as f32 * 0.3).sin()]
+        [
+            x,
+            y,
+            (x * 0.7 + (f * step) as f32 * 0.3).sin() * step as f32,
+        ]
     };
     let positions = (0..samples).map(|f| (0..25).map(|i| wave(f, i)).collect());
     let mut faces: Vec<Vec<i32>> = Vec::new();
@@ -211,12 +217,17 @@ fn the_animators_own_polygons_come_back() {
                 let (p, q) = (sample(&a.positions, i), sample(&b.positions, i));
                 assert_eq!(p.len(), q.len());
                 for (p, q) in p.iter().zip(&q) {
-                    assert!((0..3).all(|k| (p[k] - q[k]).abs() < 2e-3));
+                    assert!((0..3).all(|k| (p[k] - q[k]).abs() < 4e-3));
                 }
             }
         }
         let size = |name: &str| std::fs::metadata(folder.join(name)).unwrap().len();
-        assert!(size("back.abc") <= size("a.abc") * 11 / 10, "{} {}", size("back.abc"), size("a.abc"));
+        assert!(
+            size("back.abc") <= size("a.abc") * 11 / 10,
+            "{} {}",
+            size("back.abc"),
+            size("a.abc")
+        );
     }
     // A file without its source map has triangles, and normals with them.
     at(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
@@ -309,6 +320,158 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
         assert_eq!(was.len(), is.len());
         for (a, b) in was.iter().zip(&is) {
             assert!((a - b).abs() < 0.01, "{order}: {a} {b}");
+        }
+    }
+}
+
+/// Writes `a.gltf` and what belongs to it: nodes, and animations of their translations from `(node, interpolation, keys, values)`.
+fn gltf(
+    folder: &Path,
+    nodes: serde_json::Value,
+    animations: &[(&str, &[(usize, &str, &[f32], &[[f32; 3]])])],
+) {
+    let mut bytes: Vec<u8> = Vec::new();
+    let (mut views, mut accessors) = (Vec::new(), Vec::new());
+    let mut put = |numbers: &[f32], width: usize, kind: &str| {
+        views.push(serde_json::json!({ "buffer": 0, "byteOffset": bytes.len(), "byteLength": numbers.len() * 4 }));
+        bytes.extend(numbers.iter().flat_map(|v| v.to_le_bytes()));
+        accessors.push(serde_json::json!({
+            "bufferView": views.len() - 1, "componentType": 5126, "type": kind, "count": numbers.len() / width,
+        }));
+        accessors.len() - 1
+    };
+    let mut all = Vec::new();
+    for (name, channels) in animations {
+        let (mut samplers, mut targets) = (Vec::new(), Vec::new());
+        for (node, how, keys, values) in *channels {
+            let (input, output) = (
+                put(keys, 1, "SCALAR"),
+                put(values.as_flattened(), 3, "VEC3"),
+            );
+            targets.push(serde_json::json!({ "sampler": samplers.len(), "target": { "node": node, "path": "translation" } }));
+            samplers.push(
+                serde_json::json!({ "input": input, "output": output, "interpolation": how }),
+            );
+        }
+        all.push(serde_json::json!({ "name": name, "samplers": samplers, "channels": targets }));
+    }
+    let places = put(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0], 3, "VEC3");
+    std::fs::write(folder.join("a.bin"), &bytes).unwrap();
+    let text = serde_json::json!({
+        "asset": { "version": "2.0" }, "nodes": nodes, "scenes": [{ "nodes": [0] }], "animations": all,
+        "meshes": [{ "name": "leaf", "primitives": [{ "attributes": { "POSITION": places } }] }],
+        "bufferViews": views, "accessors": accessors,
+        "buffers": [{ "byteLength": bytes.len(), "uri": "a.bin" }],
+    })
+    .to_string();
+    std::fs::write(folder.join("a.gltf"), text).unwrap();
+}
+
+/// The text of a `.glb`.
+fn glb(folder: &Path, name: &str) -> serde_json::Value {
+    let bytes = std::fs::read(folder.join(name)).unwrap();
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    serde_json::from_slice(&bytes[20..20 + length]).unwrap()
+}
+
+#[test]
+fn steps_of_clips_stay_steps_and_all_clips_say_where_joints_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let nodes = serde_json::json!([
+        { "name": "hips", "children": [1, 2] }, { "name": "arm" }, { "name": "hand", "translation": [0, 1, 0] },
+    ]);
+    let keys = [0.0, 0.5, 1.0];
+    let moves = [[0.0; 3], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]];
+    let aside = [[0.0, 5.0, 0.0]; 3];
+    gltf(
+        folder,
+        nodes,
+        &[
+            (
+                "walk",
+                &[(1, "STEP", &keys, &moves), (2, "LINEAR", &keys, &aside)],
+            ),
+            ("wave", &[(0, "LINEAR", &keys, &moves)]),
+        ],
+    );
+    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    at(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
+    let back = glb(folder, "back.glb");
+    // Node and interpolation of each channel of an animation that moves something.
+    let channels = |animation: usize| -> Vec<(String, String)> {
+        let animation = &back["animations"][animation];
+        let all = animation["channels"].as_array().unwrap().iter();
+        let mut all: Vec<_> = all
+            .map(|channel| {
+                let node = &back["nodes"][channel["target"]["node"].as_u64().unwrap() as usize];
+                let sampler = &animation["samplers"][channel["sampler"].as_u64().unwrap() as usize];
+                let how = sampler["interpolation"].as_str().unwrap_or("LINEAR");
+                (node["name"].as_str().unwrap().to_owned(), how.to_owned())
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let pair = |node: &str, how: &str| (node.to_owned(), how.to_owned());
+    let (linear, step) = ("LINEAR", "STEP");
+    assert_eq!(
+        channels(0),
+        [
+            pair("arm", step),
+            pair("hand", linear),
+            pair("hips", linear)
+        ]
+    );
+    // What the other one leaves elsewhere is where it belongs in this one.
+    assert_eq!(
+        channels(1),
+        [
+            pair("arm", linear),
+            pair("hand", linear),
+            pair("hips", linear)
+        ]
+    );
+    let again = read(folder, "back.glb");
+    assert!(
+        again.clips[0]
+            .tracks
+            .iter()
+            .any(|track| track.translation.is_held())
+    );
+}
+
+#[test]
+fn steps_of_nodes_stay_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let nodes = serde_json::json!([
+        { "name": "top", "children": [1] }, { "name": "leaf", "mesh": 0 },
+    ]);
+    let keys = [0.0, 0.5, 1.0, 100.0];
+    let places = [[0.0; 3], [4.0, 0.0, 0.0], [4.0, 2.0, 0.0], [0.0, 2.0, 0.0]];
+    gltf(folder, nodes, &[("jump", &[(0, "STEP", &keys, &places)])]);
+    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    at(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
+    for name in ["back.glb", "back.abc"] {
+        at(folder, &["extract", "a.reel", "-o", name]).expect(0);
+        let back = read(folder, name);
+        let moving = back
+            .nodes
+            .iter()
+            .filter_map(|n| n.transform.as_ref())
+            .find(|t| t.matrix.len() > 1);
+        let matrix = &moving.unwrap().matrix;
+        for (k, key) in keys.iter().enumerate().skip(1) {
+            // A tenth of a frame before it still stands where it was; from it on, it does not.
+            for (time, place) in [(key - 0.004, places[k - 1]), (key + 2e-6, places[k])] {
+                let (i, part) = matrix.locate(f64::from(time));
+                let [a, b] =
+                    [i, (i + 1).min(matrix.len() - 1)].map(|i| sample(matrix, i)[0].w_axis);
+                let off = (a.lerp(b, part).truncate().as_vec3() - glam::Vec3::from(place)).length();
+                assert!(off < 2e-3, "{name}: {time} s off by {off}");
+            }
         }
     }
 }

@@ -29,6 +29,8 @@ enum How {
 const FAR: f64 = 1.571;
 /// … into turns of at most this.
 const DIVIDED: f64 = 0.786;
+/// Seconds from what was before a step to the step: more than a key may be moved to a uniform time.
+const BEFORE: f64 = 5.0 * SAME_TIME;
 
 /// Keys of one property of one node.
 #[derive(Clone)]
@@ -119,6 +121,21 @@ impl Curve {
                 let parts = (turn / DIVIDED).ceil();
                 let time = |i: usize| pair[0] + (pair[1] - pair[0]) * i as f64 / parts;
                 times.extend((1..parts as usize).map(time));
+            }
+        }
+    }
+
+    /// Appends for each step the time right before it, so that lines between samples are steps.
+    pub fn before_steps(&self, times: &mut Vec<f64>) {
+        if self.how != How::Step {
+            return;
+        }
+        for (k, pair) in self.times.windows(2).enumerate() {
+            let same = (0..self.width).all(|i| self.part(k, 1, i) == self.part(k + 1, 1, i));
+            // Far enough for times of 32 bits to be two.
+            let time = pair[1] - BEFORE.max(pair[1].abs() * 4.0 * f64::from(f32::EPSILON));
+            if !same && time > pair[0] + SAME_TIME {
+                times.push(time);
             }
         }
     }
