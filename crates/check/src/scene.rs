@@ -332,12 +332,16 @@ impl Shared {
 
     fn fluid_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let record = &self.frames.reel().description().meshes[mesh];
+        let corners = self.frames.splits(mesh).then(|| {
+            let frames = self.frames.clone();
+            self.channel(true, CornerVertices { frames, mesh })
+        });
         let attributes = Attributes {
             shared: self,
             mesh,
             own: None,
             order: None,
-            corners: None,
+            corners,
         };
         let shape = |part| {
             let frames = self.frames.clone();
@@ -433,6 +437,10 @@ impl Attributes<'_> {
             mesh: self.mesh,
             values,
             samples: own.map_or(self.shared.samples(animated), |own| own.frames.len()),
+            by_point: match values {
+                Values::Positions => true,
+                _ => self.corners.is_none(),
+            },
             own: own.map(|own| own.frames.clone()),
             order,
         };
@@ -492,6 +500,8 @@ struct VertexValues {
     own: Option<Arc<Vec<usize>>>,
     /// Vertex of each point.
     order: Option<Arc<Vec<u32>>>,
+    /// Of a fluid mesh: in the order of the frame's points, not of its vertices.
+    by_point: bool,
 }
 
 impl<const N: usize> Source<[f32; N]> for VertexValues {
@@ -511,7 +521,16 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
         self.frames
             .values(frame, self.mesh, self.values, &mut floats)?;
         let (values, _) = floats.as_chunks::<N>();
-        match &self.order {
+        let fluid = self.frames.reel().description().meshes[self.mesh].method == Method::Fluid;
+        let shape = match fluid && self.by_point {
+            true => Some(self.frames.shape(frame, self.mesh)?),
+            false => None,
+        };
+        let order = match (&shape, &self.order) {
+            (Some(shape), _) => Some(&shape.order),
+            (None, order) => order.as_deref(),
+        };
+        match order {
             None => out.extend_from_slice(values),
             // A mesh without vertices can have points that no face uses and no vertex stands for.
             Some(order) => out.extend(
@@ -527,7 +546,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
 enum Part {
     Counts,
     Indices,
-    /// Triangles of a material.
+    /// Faces of a material.
     Faces(usize),
 }
 
@@ -549,13 +568,34 @@ impl Source<i32> for Shapes {
         out.clear();
         let shape = self.frames.shape(i, self.mesh)?;
         match self.part {
-            Part::Counts => out.resize(shape.indices.len() / 3, 3),
-            Part::Indices => out.extend(shape.indices.iter().map(|&i| i as i32)),
+            Part::Counts => out.extend_from_slice(&shape.faces.counts),
+            Part::Indices => out.extend_from_slice(&shape.points),
             Part::Faces(material) => {
-                let (first, count) = shape.ranges.get(material).copied().unwrap_or_default();
-                out.extend(first as i32 / 3..(first + count) as i32 / 3);
+                let faces = (0i32..).zip(&shape.faces.materials);
+                let own = faces.filter(|(_, m)| **m == Some(material as u32));
+                out.extend(own.map(|(face, _)| face));
             }
         }
+        Ok(())
+    }
+}
+
+/// Vertex of each corner of a fluid mesh.
+struct CornerVertices {
+    frames: Arc<Frames>,
+    mesh: usize,
+}
+
+impl Source<u32> for CornerVertices {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<u32>) -> Result<(), Error> {
+        out.clear();
+        out.extend_from_slice(&self.frames.shape(i, self.mesh)?.faces.vertices);
         Ok(())
     }
 }

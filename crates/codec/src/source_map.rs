@@ -10,17 +10,19 @@
 //! | … | array | `vertex_point` | source point of each vertex |
 //! | … | array | `vertex_corner` | one source corner of each vertex; 2^32 − 1 = none |
 //! | … | array | `triangle_face` | source face of each triangle |
-//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 2, `frames` follows |
+//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 2, `frames` follows · bit 3, `runs` and `run_of` follow |
 //! | … | list or 0 | `starts` | of each face that the triangles tell how many of its corners come before the source's first: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
 //! | … | list or 0 | `others` | faces of the source that cannot be found so, ascending: varints source face, material (its place in the mesh's list), corners, then the vertex of each corner |
 //! | … | list or 0 | `frames` | varint count, then a bit for each frame, the lowest first: whether the source had a sample of the mesh there |
+//! | … | list or 0 | `runs` | of a mesh whose faces change: varint size and that many bytes each, a map without `runs` |
+//! | … | list or 0 | `run_of` | varint per frame: 0, nothing is known of it; else one more than the number of its run |
 //!
 //! An array of n values is one byte `width` (1 … 4; an empty array has none) and `width` planes of n bytes, the lowest
 //! byte first, of zigzag(value − value before), wrapping 32 bits, the value before the first being 0.
 
 use crate::{
     Corrupt,
-    bytes::{Cursor, put_varint},
+    bytes::{Cursor, put_sized, put_varint},
     word::Word,
 };
 
@@ -47,6 +49,18 @@ pub struct SourceMap {
     pub others: Vec<OtherFace>,
     /// Per frame whether the source had a sample of the mesh there. Empty: everywhere.
     pub frames: Vec<bool>,
+    /// Of a mesh whose faces change: maps of frames, which have none themselves …
+    pub runs: Vec<SourceMap>,
+    /// … and per frame one more than the number of its map, or 0.
+    pub run_of: Vec<u32>,
+}
+
+impl SourceMap {
+    /// The map of a frame of a mesh whose faces change.
+    pub fn of_frame(&self, frame: usize) -> Option<&SourceMap> {
+        let run = self.run_of.get(frame)?.checked_sub(1)?;
+        self.runs.get(run as usize)
+    }
 }
 
 /// A face of the source that its triangles do not tell.
@@ -84,7 +98,11 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
     }
     let faces = map.starts.iter().any(|s| *s > 0) || !map.others.is_empty();
     let frames = map.frames.contains(&false);
-    let flags = u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(frames) << 2;
+    let runs = !map.runs.is_empty();
+    let flags = u8::from(map.made_normals)
+        | u8::from(faces) << 1
+        | u8::from(frames) << 2
+        | u8::from(runs) << 3;
     if flags == 0 {
         return;
     }
@@ -104,6 +122,17 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
         put_varint(map.frames.len() as u32, out);
         let byte = |bits: &[bool]| bits.iter().rev().fold(0, |b, bit| b << 1 | u8::from(*bit));
         out.extend(map.frames.chunks(8).map(byte));
+    }
+    if runs {
+        put_varint(map.runs.len() as u32, out);
+        let mut bytes = Vec::new();
+        for run in &map.runs {
+            bytes.clear();
+            encode(run, &mut bytes);
+            put_sized(&bytes, out);
+        }
+        put_varint(count(&map.run_of), out);
+        map.run_of.iter().for_each(|&run| put_varint(run, out));
     }
 }
 
@@ -130,6 +159,11 @@ fn encode_planes(values: &[u32], out: &mut Vec<u8>) {
 /// Reads the map that `bytes` is; returns the bytes used, which are all of a map that is whole. Allocates at most 40 bytes per byte of
 /// the input: it is read once, so it gives owned arrays instead of filling the caller's.
 pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
+    decode_map(bytes, true)
+}
+
+/// The same; `whole`: it may have runs.
+fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let (points, corners, faces) = (c.varint()?, c.varint()?, c.varint()?);
     let (vertices, triangles) = (c.varint()? as usize, c.varint()? as usize);
@@ -146,7 +180,7 @@ pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
         return Ok((map, c.used()));
     }
     let flags = c.u8()?;
-    if !(1..=7).contains(&flags) {
+    if !(1..=15).contains(&flags) {
         return Err(Corrupt("source map: unknown flags"));
     }
     map.made_normals = flags & 1 != 0;
@@ -164,6 +198,31 @@ pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
         map.frames = (0..frames)
             .map(|f| bytes[f / 8] >> (f % 8) & 1 != 0)
             .collect();
+    }
+    if flags & 8 != 0 {
+        if !whole {
+            return Err(Corrupt("source map: runs of a run"));
+        }
+        for _ in 0..c.varint()? {
+            let size = c.varint()? as usize;
+            let bytes = c.take(size)?;
+            let (run, used) = decode_map(bytes, false)?;
+            if used != size {
+                return Err(Corrupt("source map: bytes behind a run"));
+            }
+            map.runs.push(run);
+        }
+        let frames = c.varint()? as usize;
+        if frames > c.left() {
+            return Err(crate::bytes::SHORT);
+        }
+        for _ in 0..frames {
+            let run = c.varint()?;
+            if run as usize > map.runs.len() {
+                return Err(Corrupt("source map: a run that is none"));
+            }
+            map.run_of.push(run);
+        }
     }
     Ok((map, c.used()))
 }
@@ -246,6 +305,8 @@ mod tests {
             starts: Vec::new(),
             others: Vec::new(),
             frames: Vec::new(),
+            runs: Vec::new(),
+            run_of: Vec::new(),
             ..map.clone()
         };
         let mut short = Vec::new();
@@ -295,6 +356,25 @@ mod tests {
         };
         let tail = [7, 1, 1, 2, 1, 0, 1, 2, 2, 0, 9, 0xFD, 1];
         assert_eq!(round_trip(&more)[golden.len()..], tail);
+        let changing = SourceMap {
+            runs: vec![SourceMap::default(), more.clone()],
+            run_of: vec![0, 2, 2, 1],
+            ..SourceMap::default()
+        };
+        let bytes = round_trip(&changing);
+        assert_eq!(bytes[..13], [0, 0, 0, 0, 0, 8, 2, 5, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[bytes.len() - 5..], [4, 0, 2, 2, 1]);
+        assert_eq!(changing.of_frame(1), Some(&more));
+        assert_eq!(changing.of_frame(0), None);
+        // Runs have no runs.
+        let deep = SourceMap {
+            runs: vec![changing],
+            run_of: vec![1],
+            ..SourceMap::default()
+        };
+        let mut bytes = Vec::new();
+        encode(&deep, &mut bytes);
+        assert!(decode(&bytes).is_err());
     }
 
     #[test]
@@ -314,6 +394,7 @@ mod tests {
                 vertices: vec![1, 39],
             }],
             frames: vec![false, true],
+            ..SourceMap::default()
         };
         let bytes = round_trip(&map);
         for at in 0..bytes.len() {

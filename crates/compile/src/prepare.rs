@@ -14,7 +14,7 @@ use crate::mesh::{
 use crate::{Error, MethodChoice, Options, Preset, Remeshed};
 use glam::{DMat4, DVec3};
 use meshreel_codec::grid::Grid;
-use meshreel_codec::source_map::OtherFace;
+use meshreel_codec::source_map::{OtherFace, SourceMap};
 use meshreel_scene::{Attribute, Mesh, Remark, SAME_TIME, Winding, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -666,7 +666,13 @@ pub fn prepare(
             material: &assignment.face_material,
         };
         let raw = (&raw.counts[..], &raw.indices[..]);
-        (fixed.starts, fixed.others) = first_corners::find(&fixed, raw, flip, corners);
+        let map = SourceMap {
+            vertex_point: fixed.vertex_point.clone(),
+            triangle_face: fixed.triangle_face.clone(),
+            ..SourceMap::default()
+        };
+        let made = (&map, &fixed.indices[..]);
+        (fixed.starts, fixed.others) = first_corners::find(made, &fixed.faces, raw, flip, corners);
     }
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;

@@ -243,11 +243,6 @@ pub fn write(
     let mut position_share_of_ends = vec![0.0; meshes];
     for (m, (plan, _)) in job.plans.iter().enumerate() {
         let Some(fixed) = &plan.prepared.fixed else {
-            let map = source_map(plan, job.times);
-            if !job.options.strip && map != SourceMap::default() {
-                let fill = |out: &mut Vec<u8>| source_map::encode(&map, out);
-                maps.add(m, fill, &mut compressor, &mut output)?;
-            }
             continue;
         };
         connectivity.add(
@@ -410,6 +405,20 @@ pub fn write(
         }
     }
     ends.flush(&mut compressor, &mut output)?;
+    for (m, (plan, _)) in job.plans.iter().enumerate() {
+        let mut map = source_map(plan, job.times);
+        if plan.prepared.fixed.is_some() || job.options.strip {
+            continue;
+        }
+        if let Some(coder) = coders.get(m) {
+            (map.runs, map.run_of) = coder.source_runs();
+        }
+        if map != SourceMap::default() {
+            let fill = |out: &mut Vec<u8>| source_map::encode(&map, out);
+            maps.add(m, fill, &mut compressor, &mut output)?;
+        }
+    }
+    maps.flush(&mut compressor, &mut output)?;
     for (&time, bounds) in job.times.iter().zip(boxes) {
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(bounds[k]);
@@ -624,6 +633,7 @@ fn source_map(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
         vertex_point: fixed.vertex_point.clone(),
         vertex_corner: fixed.vertex_corner.clone(),
         triangle_face: fixed.triangle_face.clone(),
+        ..SourceMap::default()
     }
 }
 

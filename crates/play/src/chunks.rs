@@ -159,7 +159,10 @@ impl Most {
             self.frame += HEAD + vertices * (2 * levels(stream) + 4);
         }
         self.unit += HEAD;
-        self.source_map += HEAD;
+        // Frame by frame as of a mesh with fixed topology.
+        let other_faces = OTHER_FACES * (vertices + indices);
+        let of_frame = HEAD + 8 * vertices + 8 * indices / 3 + other_faces;
+        self.source_map += HEAD + self.frames.saturating_mul(of_frame);
     }
 }
 

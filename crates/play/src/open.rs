@@ -328,8 +328,8 @@ impl Reel {
         Ok(map.is_some_and(|map| map.made_normals))
     }
 
-    /// The map of any mesh; that of a fluid one says nothing of vertices.
-    fn notes_of_source(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
+    /// The map of any mesh, `None` where that was stripped; that of a fluid one says nothing of vertices but by frame ([`SourceMap::of_frame`]).
+    pub fn notes_of_source(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.source_map.size == 0 {
             return Ok(None);

@@ -475,3 +475,97 @@ fn steps_of_nodes_stay_steps() {
         }
     }
 }
+
+/// A sheet that grows by a row with every frame, with uvs that differ at the corners of a point.
+fn growing() -> Mesh {
+    let rows = |f: usize| f + 1;
+    let points = |f: usize| {
+        let of = |i: usize| [(i % 4) as f32, (i / 4) as f32, ((i + f) as f32).sin()];
+        // Not in the order in which faces name them.
+        (0..4 * (rows(f) + 1)).rev().map(of).collect()
+    };
+    let faces = |f: usize| -> Vec<i32> {
+        let last = 4 * (rows(f) + 1) as i32 - 1;
+        let face = |i: i32| {
+            let a = i % 3 + i / 3 * 4;
+            let mut face = [a, a + 4, a + 5, a + 1].map(|p| last - p);
+            face.rotate_left(i as usize % 4);
+            face
+        };
+        (0..3 * rows(f) as i32).flat_map(face).collect()
+    };
+    let counts = |f: usize| vec![4; 3 * rows(f)];
+    let uvs = |f: usize| {
+        let of = |c: usize| [(c % 4) as f32 / 4.0, (c / 4) as f32 / 64.0];
+        (0..12 * rows(f)).map(of).collect()
+    };
+    let faces_of_set = |f: usize| (0..rows(f) as i32).collect();
+    Mesh {
+        positions: Channel::in_memory(every(1), (0..6).map(points).collect()),
+        face_counts: Channel::in_memory(every(1), (0..6).map(counts).collect()),
+        face_indices: Channel::in_memory(every(1), (0..6).map(faces).collect()),
+        topology: Topology::Heterogeneous,
+        uvs: vec![Attribute {
+            name: "uv".into(),
+            scope: Scope::FaceVarying,
+            values: Channel::in_memory(every(1), (0..6).map(uvs).collect()),
+            indices: None,
+        }],
+        face_sets: vec![FaceSet {
+            name: "red".into(),
+            faces: Channel::in_memory(every(1), (0..6).map(faces_of_set).collect()),
+        }],
+        ..sheet("/a", 1, 1)
+    }
+}
+
+#[test]
+fn polygons_and_points_come_back_where_faces_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let source = growing();
+    write_abc(folder, "a.abc", &scene(vec![source.clone()]));
+    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    at(folder, &["verify", "a.abc", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    let back = &read(folder, "back.abc").meshes[0];
+    assert_eq!(back.topology, Topology::Heterogeneous);
+    assert!(back.normals.is_none());
+    for f in 0..6 {
+        assert_eq!(sample(&source.face_counts, f), sample(&back.face_counts, f));
+        assert_eq!(
+            sample(&source.face_indices, f),
+            sample(&back.face_indices, f)
+        );
+        let set = |mesh: &Mesh| sample(&mesh.face_sets[0].faces, f);
+        assert_eq!(set(&source), set(back));
+        let (p, q) = (sample(&source.positions, f), sample(&back.positions, f));
+        assert_eq!(p.len(), q.len());
+        for (p, q) in p.iter().zip(&q) {
+            assert!(
+                (0..3).all(|k| (p[k] - q[k]).abs() < 4e-3),
+                "{f}: {p:?} {q:?}"
+            );
+        }
+        let uvs = &back.uvs[0];
+        let (palette, indices) = (
+            sample(&uvs.values, f),
+            sample(uvs.indices.as_ref().unwrap(), f),
+        );
+        for (corner, uv) in sample(&source.uvs[0].values, f).iter().enumerate() {
+            let is = palette[indices[corner] as usize];
+            assert!((0..2).all(|k| (uv[k] - is[k]).abs() < 1e-3), "{f} {corner}");
+        }
+    }
+    // Without the map corners of one point are still one point.
+    at(folder, &["compile", "a.abc", "-o", "b.reel", "--strip"]).expect(0);
+    at(folder, &["extract", "b.reel", "-o", "back.abc"]).expect(0);
+    let back = &read(folder, "back.abc").meshes[0];
+    for f in 0..6 {
+        let points = sample(&source.positions, f).len();
+        assert_eq!(sample(&back.positions, f).len(), points);
+        assert!(sample(&back.face_counts, f).iter().all(|n| *n == 3));
+        let indices = sample(&back.face_indices, f);
+        assert!(indices.iter().all(|p| (*p as usize) < points));
+    }
+}

@@ -5,7 +5,7 @@ use meshreel::record::MeshRecord;
 use meshreel::source_faces::{FaceOf, source_faces};
 
 /// Faces of a mesh. Corners refer to vertices and to points; the two are the same without a source map.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Polygons {
     /// Corners of each face.
     pub counts: Vec<i32>,

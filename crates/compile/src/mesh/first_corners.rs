@@ -1,6 +1,6 @@
 //! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs to give the very same polygons.
 
-use crate::prepare::Fixed;
+use crate::mesh::faces::Faces;
 use meshreel_codec::source_faces::trace;
 use meshreel_codec::source_map::{OtherFace, SourceMap};
 
@@ -17,21 +17,17 @@ pub struct Corners<'a> {
     pub material: &'a [u32],
 }
 
-/// `starts` and `others` of the source map of a mesh. `raw`: counts and points of all faces; `flip`: they turn the other way than the triangles do.
+/// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than the triangles do.
 pub fn find(
-    fixed: &Fixed,
+    (map, indices_now): (&SourceMap, &[u32]),
+    faces: &Faces,
     (counts, indices): (&[i32], &[i32]),
     flip: bool,
     corners: Corners<'_>,
 ) -> (Vec<u32>, Vec<OtherFace>) {
-    let map = SourceMap {
-        vertex_point: fixed.vertex_point.clone(),
-        triangle_face: fixed.triangle_face.clone(),
-        ..SourceMap::default()
-    };
-    let found = trace(&fixed.indices, &map);
-    let mut of_point = vec![u32::MAX; fixed.faces.points];
-    for (v, &point) in (0..).zip(&fixed.vertex_point) {
+    let found = trace(indices_now, map);
+    let mut of_point = vec![u32::MAX; faces.points];
+    for (v, &point) in (0..).zip(&map.vertex_point) {
         of_point[point as usize] = v;
     }
     let splits = corners.of.iter().max().map_or(0, |v| *v as usize + 1);
@@ -39,7 +35,7 @@ pub fn find(
     for (v, &before) in (0..).zip(corners.of) {
         now[before as usize] = v;
     }
-    let mut usable = fixed.faces.list.iter().peekable();
+    let mut usable = faces.list.iter().peekable();
     let (mut starts, mut others) = (Vec::with_capacity(found.counts.len()), Vec::new());
     let (mut next, mut at, mut first) = (0, 0, 0usize);
     let mut bytes = 0;
@@ -64,7 +60,7 @@ pub fn find(
         };
         let wanted = |k: usize| points[order(k)];
         let traced = &found.vertices[begin..at];
-        let point = |v: u32| fixed.vertex_point[v as usize] as i32;
+        let point = |v: u32| map.vertex_point[v as usize] as i32;
         if is_usable && next == own + 1 && traced.len() == count {
             let start = traced.iter().position(|&v| point(v) == wanted(0));
             let same = |&s: &usize| (0..count).all(|k| point(traced[(s + k) % count]) == wanted(k));
@@ -93,7 +89,7 @@ pub fn find(
             });
         }
     }
-    if bytes > MOST * (fixed.vertex_point.len() + fixed.indices.len()) {
+    if bytes > MOST * (map.vertex_point.len() + indices_now.len()) {
         others.clear();
     }
     (starts, others)
