@@ -95,10 +95,16 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         clips,
     };
     let mut remarks = Vec::new();
+    for (m, record) in description.meshes.iter().enumerate() {
+        if record.method == Method::Fluid && !shared.frames.has_runs(m) {
+            let what = "its faces change, and the file has no map of that (compile --full-source-map): it comes back in triangles";
+            remarks.push(Remark::new(&record.path, what));
+        }
+    }
     if bones == As::Parts {
         let orders = (0..scene.meshes.len()).map(|m| shared.order(m));
         let orders: Vec<_> = orders.collect::<Result<_, _>>()?;
-        remarks = parts::take_apart(&shared, &mut scene, &orders)?;
+        remarks.extend(parts::take_apart(&shared, &mut scene, &orders)?);
     }
     Ok((scene, remarks))
 }

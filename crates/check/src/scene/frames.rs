@@ -183,6 +183,12 @@ impl Frames {
         state.decoder.mesh(mesh).bones().map(take)
     }
 
+    /// Whether the file has maps of the frames of a fluid mesh.
+    pub fn has_runs(&self, mesh: usize) -> bool {
+        let map = self.maps[mesh].as_ref();
+        map.is_some_and(|map| !map.runs.is_empty())
+    }
+
     /// Whether corners of one point of a fluid mesh can differ.
     pub fn splits(&self, mesh: usize) -> bool {
         let apart = |run: &SourceMap| run.vertex_point.len() > run.points as usize;

@@ -145,9 +145,9 @@ fn vector(v: DVec3) -> String {
     format!("{} {} {}", number(v.x), number(v.y), number(v.z))
 }
 
-/// Eight decimals: of degrees 2e-10 rad, of centimetres nothing.
+/// Six decimals, as everybody writes: of degrees 1e-8 rad, of centimetres nothing.
 fn number(value: f64) -> String {
-    let text = format!("{value:.8}");
+    let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" {
         "0".into()

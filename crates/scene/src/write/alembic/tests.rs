@@ -262,7 +262,7 @@ fn faces_that_change_are_turned_by_those_of_their_time() {
     );
     mesh.face_counts = at(vec![vec![3], vec![2, 3], vec![]]);
     mesh.face_indices = at(vec![vec![0, 1, 2], vec![0, 1, 2, 3, 4], vec![]]);
-    mesh.uvs[0].values = Channel::in_memory(times.clone(), vec![vec![[0.5; 2]; 2]; 3]);
+    mesh.uvs[0].values = Channel::in_memory(times.clone(), vec![vec![[0.5; 2], [0.0; 2]]; 3]);
     mesh.uvs[0].indices = Some(Channel::in_memory(
         times,
         vec![vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]],
