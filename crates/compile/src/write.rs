@@ -11,15 +11,14 @@ use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
-use crate::prepare::Normals;
 use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
-use crate::{Error, Options, Preset, pipeline, units};
+use crate::{Error, Options, Preset, pipeline, source_maps, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
     index,
     record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
     soft::schedule::Schedule,
-    source_map::{self, SourceMap},
+    source_map,
     transform::{self, Transform},
 };
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, Writer, frame_table_size};
@@ -270,7 +269,7 @@ pub fn write(
         if !job.options.strip && plan.source.remeshed.is_none() {
             maps.add(
                 m,
-                |out| source_map::encode(&source_map(plan, job.times), out),
+                |out| source_map::encode(&source_maps::of_mesh(plan, job.times), out),
                 &mut compressor,
                 &mut output,
             )?;
@@ -406,14 +405,8 @@ pub fn write(
     }
     ends.flush(&mut compressor, &mut output)?;
     for (m, (plan, _)) in job.plans.iter().enumerate() {
-        let mut map = source_map(plan, job.times);
-        if plan.prepared.fixed.is_some() || job.options.strip {
-            continue;
-        }
-        if let Some(coder) = coders.get(m) {
-            (map.runs, map.run_of) = coder.source_runs();
-        }
-        if map != SourceMap::default() {
+        let map = source_maps::of_changing(plan, job.times, coders.get(m));
+        if let Some(map) = map.filter(|_| !job.options.strip) {
             let fill = |out: &mut Vec<u8>| source_map::encode(&map, out);
             maps.add(m, fill, &mut compressor, &mut output)?;
         }
@@ -611,30 +604,6 @@ pub struct Counted {
     pub error: f64,
     pub vertices: usize,
     pub indices: usize,
-}
-
-/// Of a mesh whose faces change it says nothing of vertices.
-fn source_map(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
-    let made_normals = plan.prepared.normals == Normals::Made;
-    let Some(fixed) = &plan.prepared.fixed else {
-        return SourceMap {
-            made_normals,
-            ..SourceMap::default()
-        };
-    };
-    SourceMap {
-        made_normals,
-        starts: fixed.starts.clone(),
-        others: fixed.others.clone(),
-        frames: plan.source.sampled(times),
-        points: plan.prepared.points as u32,
-        corners: fixed.faces.corner_point.len() as u32,
-        faces: fixed.face_count as u32,
-        vertex_point: fixed.vertex_point.clone(),
-        vertex_corner: fixed.vertex_corner.clone(),
-        triangle_face: fixed.triangle_face.clone(),
-        ..SourceMap::default()
-    }
 }
 
 fn describe(

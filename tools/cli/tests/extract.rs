@@ -3,8 +3,8 @@
 use crate::cli::common::{Run, run};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
-    Winding, write,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Numbers, Scene, Scope, TimeSampling,
+    Topology, Winding, write,
 };
 use std::path::Path;
 
@@ -474,6 +474,42 @@ fn steps_of_nodes_stay_steps() {
             }
         }
     }
+}
+
+#[test]
+fn a_glb_has_each_point_once_and_attributes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut mesh = sheet("/a", 3, 1);
+    mesh.numbers = vec![Numbers {
+        components: 2,
+        attribute: Attribute {
+            name: "heat".into(),
+            scope: Scope::Constant,
+            values: Channel::constant(vec![[3.5, 2.0, 0.0, 0.0]]),
+            indices: None,
+        },
+    }];
+    write_abc(folder, "a.abc", &scene(vec![mesh]));
+    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
+    // Two materials, and of both the vertices are the same.
+    let text = glb(folder, "back.glb");
+    let primitives = text["meshes"][0]["primitives"].as_array().unwrap();
+    assert_eq!(primitives.len(), 2);
+    assert!(
+        primitives[0]["attributes"]["_heat"].is_u64(),
+        "{primitives:?}"
+    );
+    assert!(primitives[0]["attributes"].get("NORMAL").is_none());
+    let back = &read(folder, "back.glb").meshes[0];
+    assert_eq!(sample(&back.positions, 0).len(), 25);
+    assert_eq!(
+        sample(&back.numbers[0].attribute.values, 0)[7][..2],
+        [3.5, 2.0]
+    );
+    let set = sample(&back.face_sets[0].faces, 0).len();
+    assert!(set > 0 && set < sample(&back.face_counts, 0).len());
 }
 
 /// A sheet that grows by a row with every frame, with uvs that differ at the corners of a point.
