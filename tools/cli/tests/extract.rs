@@ -324,12 +324,11 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
     }
 }
 
+/// A node, its interpolation, keys, and values at them.
+type Moved<'a> = (usize, &'a str, &'a [f32], &'a [[f32; 3]]);
+
 /// Writes `a.gltf` and what belongs to it: nodes, and animations of their translations from `(node, interpolation, keys, values)`.
-fn gltf(
-    folder: &Path,
-    nodes: serde_json::Value,
-    animations: &[(&str, &[(usize, &str, &[f32], &[[f32; 3]])])],
-) {
+fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_>])]) {
     let mut bytes: Vec<u8> = Vec::new();
     let (mut views, mut accessors) = (Vec::new(), Vec::new());
     let mut put = |numbers: &[f32], width: usize, kind: &str| {

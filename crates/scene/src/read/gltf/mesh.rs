@@ -10,7 +10,6 @@ use crate::{
 };
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Most points of one mesh.
@@ -193,15 +192,14 @@ impl Shape {
     }
 
     fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {
-        primitive.first = self.points;
-        match self.blocks.entry(primitive.block()) {
-            Entry::Occupied(earlier) => {
-                (primitive.first, primitive.shares) = (*earlier.get(), true);
-            }
-            Entry::Vacant(place) => {
-                place.insert(self.points);
-                self.points += primitive.points;
-            }
+        // Without indices it draws all of its points, so they are nobody else's.
+        let earlier = match primitive.indices {
+            Some(_) => *self.blocks.entry(primitive.block()).or_insert(self.points),
+            None => self.points,
+        };
+        (primitive.first, primitive.shares) = (earlier, earlier < self.points);
+        if !primitive.shares {
+            self.points += primitive.points;
         }
         self.faces += primitive.faces;
         let limit = |what: &str, asked: usize, allowed: usize| match asked <= allowed {
