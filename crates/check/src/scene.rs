@@ -14,7 +14,7 @@ mod tree;
 use frames::{Frames, Values};
 use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
-use meshreel::{LodTriangles, Reel, Transform as Trs};
+use meshreel::{LodTriangles, Reel, SourceMap, Transform as Trs};
 use meshreel_scene::{
     Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, SAME_TIME,
     Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
@@ -54,7 +54,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         bones,
         lod,
         frames: Arc::new(Frames::new(reel)?),
-        times: Arc::new(sampling(reel)),
+        times: Arc::new(sampling(reel, |_| true)),
         still: Arc::new(TimeSampling::Uniform {
             start: 0.0,
             step: 1.0,
@@ -95,17 +95,25 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         clips,
     };
     let mut remarks = Vec::new();
+    for (m, record) in description.meshes.iter().enumerate() {
+        if record.method == Method::Fluid && !shared.frames.has_runs(m) {
+            let what = "its faces change, and the file has no map of that (compile --full-source-map): it comes back in triangles";
+            remarks.push(Remark::new(&record.path, what));
+        }
+    }
     if bones == As::Parts {
         let orders = (0..scene.meshes.len()).map(|m| shared.order(m));
         let orders: Vec<_> = orders.collect::<Result<_, _>>()?;
-        remarks = parts::take_apart(&shared, &mut scene, &orders)?;
+        remarks.extend(parts::take_apart(&shared, &mut scene, &orders)?);
     }
     Ok((scene, remarks))
 }
 
-/// Times of the frames: uniform where they are.
-fn sampling(reel: &Reel) -> TimeSampling {
-    let times: Vec<f64> = reel.frames().iter().map(|f| f.time).collect();
+/// Times of those frames that are asked for: uniform where they are.
+fn sampling(reel: &Reel, wanted: impl Fn(usize) -> bool) -> TimeSampling {
+    let frames = reel.frames().iter().enumerate();
+    let frames = frames.filter(|(i, _)| wanted(*i));
+    let times: Vec<f64> = frames.map(|(_, frame)| frame.time).collect();
     let fps = reel.description().fps;
     let Some((&start, &end)) = times.first().zip(times.last()) else {
         return TimeSampling::Uniform {
@@ -211,7 +219,7 @@ impl Shared {
     fn mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let record = &self.frames.reel().description().meshes[mesh];
         match record.method {
-            Method::Fluid => Ok(self.fluid_mesh(mesh)),
+            Method::Fluid => self.fluid_mesh(mesh),
             _ => self.fixed_mesh(mesh),
         }
     }
@@ -282,6 +290,7 @@ impl Shared {
         let attributes = Attributes {
             shared: self,
             mesh,
+            own: self.own_samples(map.as_ref()),
             // Values stay in vertex order where corners of one point differ, and the corners say which they have.
             order: if split { None } else { order.clone() },
             corners: corner_vertices,
@@ -298,7 +307,7 @@ impl Shared {
             } else {
                 Topology::Constant
             },
-            normals: attributes.normals(),
+            normals: attributes.normals()?,
             uvs: attributes.uvs(),
             colours: attributes.colours(),
             velocities: None,
@@ -312,13 +321,33 @@ impl Shared {
         })
     }
 
-    fn fluid_mesh(&self, mesh: usize) -> Mesh {
+    /// The samples that the source had of a mesh, where these are not all frames: between them it is what lies between them.
+    fn own_samples(&self, map: Option<&SourceMap>) -> Option<OwnSamples> {
+        let reel = self.frames.reel();
+        let frames = &map?.frames;
+        let whole = frames.len() == reel.frame_count() && frames.contains(&true);
+        if !whole || self.bones != As::Points {
+            return None;
+        }
+        let of = (0..frames.len()).filter(|&f| frames[f]);
+        Some(OwnSamples {
+            frames: Arc::new(of.collect()),
+            times: Arc::new(sampling(reel, |f| frames[f])),
+        })
+    }
+
+    fn fluid_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let record = &self.frames.reel().description().meshes[mesh];
+        let corners = self.frames.splits(mesh).then(|| {
+            let frames = self.frames.clone();
+            self.channel(true, CornerVertices { frames, mesh })
+        });
         let attributes = Attributes {
             shared: self,
             mesh,
+            own: None,
             order: None,
-            corners: None,
+            corners,
         };
         let shape = |part| {
             let frames = self.frames.clone();
@@ -329,14 +358,14 @@ impl Shared {
             .iter()
             .enumerate()
             .filter(|m| !m.1.name.is_empty());
-        Mesh {
+        Ok(Mesh {
             path: record.path.clone(),
             positions: attributes.channel(Values::Positions, true, None),
             face_counts: shape(Part::Counts),
             face_indices: shape(Part::Indices),
             winding: Winding::CounterClockwise,
             topology: Topology::Heterogeneous,
-            normals: attributes.normals(),
+            normals: attributes.normals()?,
             uvs: attributes.uvs(),
             colours: attributes.colours(),
             velocities: None,
@@ -352,7 +381,7 @@ impl Shared {
             numbers: Vec::new(),
             names: Vec::new(),
             skin: None,
-        }
+        })
     }
 }
 
@@ -382,10 +411,18 @@ fn face_sets(record: &MeshRecord, polygons: &Polygons) -> Vec<FaceSet> {
         .collect()
 }
 
+/// Frames that are samples of the source, and their times.
+struct OwnSamples {
+    frames: Arc<Vec<usize>>,
+    times: Arc<TimeSampling>,
+}
+
 /// Makes the attributes of one mesh.
 struct Attributes<'a> {
     shared: &'a Shared,
     mesh: usize,
+    /// Of positions and normals.
+    own: Option<OwnSamples>,
     /// Vertex of each point, for attributes by point.
     order: Option<Arc<Vec<u32>>>,
     /// Vertex of each corner, for attributes by corner.
@@ -399,14 +436,24 @@ impl Attributes<'_> {
         animated: bool,
         order: Option<Arc<Vec<u32>>>,
     ) -> Channel<[f32; N]> {
+        let shaped = matches!(values, Values::Positions | Values::Normals);
+        let own = self.own.as_ref().filter(|_| animated && shaped);
         let source = VertexValues {
             frames: self.shared.frames.clone(),
             mesh: self.mesh,
             values,
-            samples: self.shared.samples(animated),
+            samples: own.map_or(self.shared.samples(animated), |own| own.frames.len()),
+            by_point: match values {
+                Values::Positions => true,
+                _ => self.corners.is_none(),
+            },
+            own: own.map(|own| own.frames.clone()),
             order,
         };
-        self.shared.channel(animated, source)
+        match own {
+            Some(own) => Channel::new(own.times.clone(), Arc::new(source)),
+            None => self.shared.channel(animated, source),
+        }
     }
 
     fn all<const N: usize>(&self, wanted: impl Fn(Values) -> bool) -> Vec<Attribute<[f32; N]>> {
@@ -429,13 +476,17 @@ impl Attributes<'_> {
             .collect()
     }
 
-    fn normals(&self) -> Option<Attribute<[f32; 3]>> {
-        let mut all = self.all(|v| v == Values::Normals).into_iter();
-        let normals = all.next()?;
-        Some(Attribute {
+    /// None where the source had none.
+    fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
+        let made = self.shared.frames.reel().made_normals(self.mesh);
+        if made.map_err(frames::error)? {
+            return Ok(None);
+        }
+        let all = self.all(|v| v == Values::Normals);
+        Ok(all.into_iter().next().map(|normals| Attribute {
             name: "N".into(),
             ..normals
-        })
+        }))
     }
     fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
         self.all(|v| matches!(v, Values::Uvs(_)))
@@ -451,8 +502,12 @@ struct VertexValues {
     mesh: usize,
     values: Values,
     samples: usize,
+    /// Frame of each sample, where it has not one for each.
+    own: Option<Arc<Vec<usize>>>,
     /// Vertex of each point.
     order: Option<Arc<Vec<u32>>>,
+    /// Of a fluid mesh: in the order of the frame's points, not of its vertices.
+    by_point: bool,
 }
 
 impl<const N: usize> Source<[f32; N]> for VertexValues {
@@ -465,9 +520,23 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
     fn read(&self, i: usize, out: &mut Vec<[f32; N]>) -> Result<(), Error> {
         out.clear();
         let mut floats = Vec::new();
-        self.frames.values(i, self.mesh, self.values, &mut floats)?;
+        let frame = match &self.own {
+            Some(own) => own.get(i).copied().unwrap_or_default(),
+            None => i,
+        };
+        self.frames
+            .values(frame, self.mesh, self.values, &mut floats)?;
         let (values, _) = floats.as_chunks::<N>();
-        match &self.order {
+        let fluid = self.frames.reel().description().meshes[self.mesh].method == Method::Fluid;
+        let shape = match fluid && self.by_point {
+            true => Some(self.frames.shape(frame, self.mesh)?),
+            false => None,
+        };
+        let order = match (&shape, &self.order) {
+            (Some(shape), _) => Some(&shape.order),
+            (None, order) => order.as_deref(),
+        };
+        match order {
             None => out.extend_from_slice(values),
             // A mesh without vertices can have points that no face uses and no vertex stands for.
             Some(order) => out.extend(
@@ -483,7 +552,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
 enum Part {
     Counts,
     Indices,
-    /// Triangles of a material.
+    /// Faces of a material.
     Faces(usize),
 }
 
@@ -505,13 +574,34 @@ impl Source<i32> for Shapes {
         out.clear();
         let shape = self.frames.shape(i, self.mesh)?;
         match self.part {
-            Part::Counts => out.resize(shape.indices.len() / 3, 3),
-            Part::Indices => out.extend(shape.indices.iter().map(|&i| i as i32)),
+            Part::Counts => out.extend_from_slice(&shape.faces.counts),
+            Part::Indices => out.extend_from_slice(&shape.points),
             Part::Faces(material) => {
-                let (first, count) = shape.ranges.get(material).copied().unwrap_or_default();
-                out.extend(first as i32 / 3..(first + count) as i32 / 3);
+                let faces = (0i32..).zip(&shape.faces.materials);
+                let own = faces.filter(|(_, m)| **m == Some(material as u32));
+                out.extend(own.map(|(face, _)| face));
             }
         }
+        Ok(())
+    }
+}
+
+/// Vertex of each corner of a fluid mesh.
+struct CornerVertices {
+    frames: Arc<Frames>,
+    mesh: usize,
+}
+
+impl Source<u32> for CornerVertices {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<u32>) -> Result<(), Error> {
+        out.clear();
+        out.extend_from_slice(&self.frames.shape(i, self.mesh)?.faces.vertices);
         Ok(())
     }
 }

@@ -29,6 +29,7 @@ pub mod residual;
 mod search;
 pub mod skin;
 pub mod soft;
+pub mod source_faces;
 pub mod source_map;
 pub mod stream;
 pub mod transform;

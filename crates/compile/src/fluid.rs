@@ -4,6 +4,7 @@ use crate::evaluate::{Origin, Scratch, Want, fill};
 use crate::mesh::{
     attributes::Expand,
     faces::Faces,
+    first_corners::{self, Corners},
     materials, normals, optimize, split,
     split::Splitter,
     tangents::{Oriented, Tangents, orient},
@@ -12,7 +13,9 @@ use crate::mesh::{
 use crate::prepare::{Normals, Prepared, Source, corner_faces, face_of, face_sets};
 use crate::streams::VertexValues;
 use crate::{Error, Options};
-use meshreel_scene::{Attribute, sample};
+use meshreel_codec::source_map::SourceMap;
+use meshreel_scene::{Attribute, Winding, sample};
+use std::collections::HashMap;
 
 /// One frame, ready to be quantized.
 #[derive(Default)]
@@ -43,6 +46,16 @@ pub struct Laid {
     groups: normals::Groups,
     /// Points of the source.
     pub points: usize,
+    /// Face of each triangle.
+    triangle_face: Vec<u32>,
+    /// What the source's faces are.
+    raw: sample::Faces,
+    face_material: Vec<u32>,
+    /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents parted them.
+    corner_vertex: Vec<u32>,
+    parted: Vec<u32>,
+    /// Its faces turn the other way than the triangles.
+    flip: bool,
 }
 
 /// Lays out `frame` and orders it for itself.
@@ -181,6 +194,8 @@ pub fn lay_out(
         .iter()
         .map(|&f| number[assignment.face_material[f as usize] as usize])
         .collect();
+    let face_material = (assignment.face_material.iter()).map(|&m| number[m as usize]);
+    let face_material = face_material.collect();
     let of = |list: &[u32]| -> Vec<u32> {
         let vertices = oriented.vertex.iter();
         vertices.map(|&v| list[v as usize]).collect()
@@ -195,6 +210,12 @@ pub fn lay_out(
         faces,
         groups,
         points: scratch.points().len(),
+        triangle_face: triangles.faces,
+        raw,
+        face_material,
+        corner_vertex: split.corner_vertex,
+        parted: oriented.vertex,
+        flip: (mesh.winding == Winding::Clockwise) != source.mirrored(),
     })
 }
 
@@ -207,6 +228,41 @@ fn wanted(prepared: &Prepared) -> Want {
 }
 
 impl Laid {
+    /// What leads from vertices in `order`, which `indices` name, back to the source.
+    pub fn source_map(&self, order: &[u32], indices: &[u32]) -> SourceMap {
+        let turned = |t: [u32; 3]| {
+            let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
+            [t[first], t[(first + 1) % 3], t[(first + 2) % 3]]
+        };
+        let mut faces: HashMap<[u32; 3], Vec<u32>> = HashMap::new();
+        for (&t, &face) in self.triangles.iter().zip(&self.triangle_face).rev() {
+            faces.entry(turned(t)).or_default().push(face);
+        }
+        let face = |t: &[u32; 3]| {
+            let of = faces.get_mut(&turned(t.map(|v| order[v as usize])));
+            of.and_then(Vec::pop).unwrap_or(0)
+        };
+        let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
+        let mut map = SourceMap {
+            points: self.points as u32,
+            corners: self.raw.indices.len() as u32,
+            faces: self.raw.counts.len() as u32,
+            vertex_point: of(&self.point),
+            vertex_corner: vec![u32::MAX; order.len()],
+            triangle_face: indices.as_chunks::<3>().0.iter().map(face).collect(),
+            ..SourceMap::default()
+        };
+        let corners = Corners {
+            vertex: &self.corner_vertex,
+            of: &of(&self.parted),
+            material: &self.face_material,
+        };
+        let raw = (&self.raw.counts[..], &self.raw.indices[..]);
+        (map.starts, map.others) =
+            first_corners::find((&map, indices), &self.faces, raw, self.flip, corners);
+        map
+    }
+
     /// Values of `frame`, whose points are in `scratch`, of vertices in `order`, which `indices` name.
     pub fn values(
         &self,

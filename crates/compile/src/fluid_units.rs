@@ -15,6 +15,7 @@ use meshreel_codec::fluid::{
 };
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::soft::schedule::{Schedule, Unit};
+use meshreel_codec::source_map::SourceMap;
 use meshreel_codec::{Corrupt, put_sized};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -51,6 +52,17 @@ pub(crate) type Frames = BTreeMap<u32, Arc<HeldFrame>>;
 /// What other frames refer to.
 pub(crate) struct HeldFrame(Held);
 
+/// Bytes of maps back to the source that are kept of one mesh; where they are more, there is none of it.
+const MOST_MAPS: usize = 256 << 20;
+
+/// Maps back to the source, by run; and of frames the runs.
+#[derive(Default)]
+struct Maps {
+    by_run: BTreeMap<u32, SourceMap>,
+    of_frame: BTreeMap<u32, u32>,
+    bytes: usize,
+}
+
 /// Codes a mesh.
 pub struct FluidCoder<'a> {
     plan: &'a MeshPlan<'a>,
@@ -60,6 +72,8 @@ pub struct FluidCoder<'a> {
     keys: RwLock<Frames>,
     /// Orders of runs, by their first frames.
     runs: Mutex<BTreeMap<u32, Arc<Order>>>,
+    /// Maps back to the source by run, and the run of each frame.
+    maps: Mutex<Maps>,
     /// Most points of any frame, and whether any frame has fewer than vertices.
     points: AtomicU32,
     split: AtomicBool,
@@ -74,6 +88,7 @@ impl<'a> FluidCoder<'a> {
             schedule,
             keys: RwLock::default(),
             runs: Mutex::default(),
+            maps: Mutex::default(),
             points: AtomicU32::new(0),
             split: AtomicBool::new(false),
         }
@@ -85,6 +100,38 @@ impl<'a> FluidCoder<'a> {
             true => self.points.load(Relaxed),
             false => 0,
         }
+    }
+
+    /// Notes of the frame's map back to the source, where these are wanted.
+    fn note_source(&self, frame: u32, run: u32, laid: &Laid, order: &Order) {
+        if !self.options.full_source_map {
+            return;
+        }
+        let lock = || self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        lock().of_frame.insert(frame, run);
+        if lock().by_run.contains_key(&run) || lock().bytes > MOST_MAPS {
+            return;
+        }
+        let map = laid.source_map(&order.vertices, &order.indices);
+        let mut maps = lock();
+        maps.bytes += 4 * (2 * map.vertex_point.len() + 2 * map.triangle_face.len());
+        maps.by_run.insert(run, map);
+    }
+
+    /// The maps of all frames that have been coded: runs, and per frame one more than its run, or 0.
+    pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        let maps = std::mem::take(&mut *maps);
+        if maps.bytes > MOST_MAPS {
+            return Default::default();
+        }
+        let number: BTreeMap<u32, u32> = maps.by_run.keys().copied().zip(1..).collect();
+        let frames = 0..self.schedule.frames();
+        let run_of = |frame| maps.of_frame.get(&frame).map_or(0, |run| number[run]);
+        (
+            maps.by_run.into_values().collect(),
+            frames.map(run_of).collect(),
+        )
     }
 
     /// Keys before this frame are not needed any more.
@@ -176,6 +223,7 @@ impl<'a> FluidCoder<'a> {
         let mut scratch = Scratch::default();
         let laid = self.laid(frame, &mut scratch)?;
         let (run, order) = self.order(frame, &laid, &scratch)?;
+        self.note_source(frame, run, &laid, &order);
         let counted = |n: usize| {
             u32::try_from(n).map_err(|_| Error::Limit {
                 what: format!("{}: vertices of frame {frame}", plan.path),

@@ -14,6 +14,7 @@ use meshreel_codec::record::{
     Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
 use meshreel_codec::soft::schedule::{INTERVAL, Schedule, Unit, Window};
+use meshreel_codec::source_map::SourceMap;
 use meshreel_codec::{parallelogram, weld};
 use meshreel_scene::Remark;
 use std::sync::{Mutex, PoisonError};
@@ -482,6 +483,12 @@ impl<'a> MeshCoder<'a> {
             parts.push(of_stream);
         }
         self.gather(&units, parts, decoded)
+    }
+
+    /// Maps of frames with triangles of their own, once all have been coded.
+    pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
+        let fluid = self.fluid.as_ref();
+        fluid.map_or(Default::default(), FluidCoder::source_runs)
     }
 
     /// Keys of the file before this one are not needed any more.

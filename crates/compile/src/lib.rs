@@ -31,6 +31,7 @@ mod remesh;
 pub mod report;
 mod selection;
 mod skin;
+mod source_maps;
 mod still;
 pub mod streams;
 mod units;

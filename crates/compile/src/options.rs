@@ -230,6 +230,8 @@ pub struct Options {
     pub dry_run: bool,
     /// Leave the source map out.
     pub strip: bool,
+    /// Keep that of meshes whose faces change, too.
+    pub full_source_map: bool,
     /// Overrides by glob.
     pub meshes: Vec<MeshOverride>,
     /// Clips.
@@ -301,6 +303,7 @@ impl Default for Options {
             strict: false,
             dry_run: false,
             strip: false,
+            full_source_map: false,
             meshes: Vec::new(),
             clips: ClipChoice::default(),
             lod: 0,
@@ -865,7 +868,7 @@ mod tests {
             assert!(lines.contains(&line), "{line} in {text}");
         }
         // What a run uses but the content does not depend on stays out.
-        for key in ["jobs", "memory", "strict", "strip"] {
+        for key in ["jobs", "memory", "strict", "strip", "full-source-map"] {
             assert!(!text.contains(key), "{key}");
         }
         let count = lines.len();

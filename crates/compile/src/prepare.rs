@@ -5,6 +5,7 @@ use crate::mesh::{
     attributes::{Elements, Expand},
     doubles,
     faces::Faces,
+    first_corners::{self, Corners},
     materials, normals, optimize, split,
     split::Splitter,
     tangents::{Oriented, Tangents, orient},
@@ -13,7 +14,8 @@ use crate::mesh::{
 use crate::{Error, MethodChoice, Options, Preset, Remeshed};
 use glam::{DMat4, DVec3};
 use meshreel_codec::grid::Grid;
-use meshreel_scene::{Attribute, Mesh, Remark, sample};
+use meshreel_codec::source_map::{OtherFace, SourceMap};
+use meshreel_scene::{Attribute, Mesh, Remark, SAME_TIME, Winding, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -77,6 +79,32 @@ impl Source<'_> {
                     p.to_array().map(|v| v as f32)
                 }));
             }
+        }
+    }
+    /// For each of the animation's `times` whether the source has a sample of positions or normals there; nothing where it has everywhere, or where
+    /// frames are not its samples.
+    pub fn sampled(&self, times: &[f64]) -> Vec<bool> {
+        let positions = &self.mesh.positions;
+        if self.matrices.is_some() || positions.is_constant() || times.is_empty() {
+            return Vec::new();
+        }
+        let mut own = vec![false; times.len()];
+        let mut mark = |time: f64| {
+            let after = times.partition_point(|t| *t < time - SAME_TIME);
+            // What lies beyond an end says what is there.
+            let frame = after.min(times.len() - 1);
+            let there = (times[frame] - time).abs() <= SAME_TIME;
+            let outside = after == times.len() || after == 0;
+            own[frame] |= there || outside;
+            there || outside
+        };
+        let normals = self.mesh.normals.as_ref().map(|n| &n.values);
+        let normals = normals.filter(|n| !n.is_constant());
+        let all = (0..positions.len()).all(|i| mark(positions.time(i)))
+            && normals.is_none_or(|n| (0..n.len()).all(|i| mark(n.time(i))));
+        match all && own.contains(&false) {
+            true => own,
+            false => Vec::new(),
         }
     }
     /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
@@ -239,6 +267,10 @@ pub struct Fixed {
     pub ranges: Vec<(u32, u32)>,
     /// Per triangle its face in the file.
     pub triangle_face: Vec<u32>,
+    /// What [`meshreel_codec::source_map`] says of faces: where they begin, …
+    pub starts: Vec<u32>,
+    /// … and those that triangles do not tell.
+    pub others: Vec<OtherFace>,
     /// Per vertex the first vertex whose position is bit-equal in all frames; None where all differ.
     pub weld: Option<Vec<u32>>,
     /// Points of the first frame, for points that are not finite later.
@@ -558,6 +590,8 @@ pub fn prepare(
         grid: None,
         ranges: Vec::new(),
         triangle_face: Vec::new(),
+        starts: Vec::new(),
+        others: Vec::new(),
         weld: None,
         first_points: first,
     };
@@ -607,13 +641,8 @@ pub fn prepare(
             oriented.vertex.len(),
         ),
     };
-    let order = |list: &[u32]| {
-        layout
-            .vertex_order
-            .iter()
-            .map(|&v| list[oriented.vertex[v as usize] as usize])
-            .collect::<Vec<u32>>()
-    };
+    let from = order_of(&layout.vertex_order, &oriented.vertex);
+    let order = |list: &[u32]| from.iter().map(|&v| list[v as usize]).collect::<Vec<u32>>();
     fixed.vertex_point = order(&fixed.vertex_point);
     fixed.vertex_corner = order(&fixed.vertex_corner);
     fixed.vertex_face = order(&fixed.vertex_face);
@@ -629,6 +658,22 @@ pub fn prepare(
         .collect();
     fixed.indices = layout.indices;
     fixed.ranges = layout.ranges;
+    if !options.strip && source.remeshed.is_none() {
+        let flip = (mesh.winding == Winding::Clockwise) != source.mirrored();
+        let corners = Corners {
+            vertex: &split.corner_vertex,
+            of: &from,
+            material: &assignment.face_material,
+        };
+        let raw = (&raw.counts[..], &raw.indices[..]);
+        let map = SourceMap {
+            vertex_point: fixed.vertex_point.clone(),
+            triangle_face: fixed.triangle_face.clone(),
+            ..SourceMap::default()
+        };
+        let made = (&map, &fixed.indices[..]);
+        (fixed.starts, fixed.others) = first_corners::find(made, &fixed.faces, raw, flip, corners);
+    }
     if prepared.tangents {
         let values = fixed.first_values(source, &prepared)?;
         fixed.tangents = Some(Tangents::new(
@@ -640,6 +685,11 @@ pub fn prepare(
     prepared.materials = assignment.materials;
     prepared.fixed = Some(fixed);
     Ok(prepared)
+}
+
+/// Entries of `list` in an order.
+fn order_of(order: &[u32], list: &[u32]) -> Vec<u32> {
+    order.iter().map(|&v| list[v as usize]).collect()
 }
 
 /// The vertex of each point, where every point has one.

@@ -12,13 +12,13 @@ use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
 use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
-use crate::{Error, Options, Preset, pipeline, units};
+use crate::{Error, Options, Preset, pipeline, source_maps, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
     index,
     record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
     soft::schedule::Schedule,
-    source_map::{self, SourceMap},
+    source_map,
     transform::{self, Transform},
 };
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, Writer, frame_table_size};
@@ -269,7 +269,7 @@ pub fn write(
         if !job.options.strip && plan.source.remeshed.is_none() {
             maps.add(
                 m,
-                |out| source_map::encode(&source_map(plan), out),
+                |out| source_map::encode(&source_maps::of_mesh(plan, job.times), out),
                 &mut compressor,
                 &mut output,
             )?;
@@ -404,6 +404,14 @@ pub fn write(
         }
     }
     ends.flush(&mut compressor, &mut output)?;
+    for (m, (plan, _)) in job.plans.iter().enumerate() {
+        let map = source_maps::of_changing(plan, job.times, coders.get(m));
+        if let Some(map) = map.filter(|_| !job.options.strip) {
+            let fill = |out: &mut Vec<u8>| source_map::encode(&map, out);
+            maps.add(m, fill, &mut compressor, &mut output)?;
+        }
+    }
+    maps.flush(&mut compressor, &mut output)?;
     for (&time, bounds) in job.times.iter().zip(boxes) {
         for k in 0..3 {
             summary.bounds[k] = summary.bounds[k].min(bounds[k]);
@@ -596,20 +604,6 @@ pub struct Counted {
     pub error: f64,
     pub vertices: usize,
     pub indices: usize,
-}
-
-fn source_map(plan: &MeshPlan<'_>) -> SourceMap {
-    let Some(fixed) = &plan.prepared.fixed else {
-        return SourceMap::default();
-    };
-    SourceMap {
-        points: plan.prepared.points as u32,
-        corners: fixed.faces.corner_point.len() as u32,
-        faces: fixed.face_count as u32,
-        vertex_point: fixed.vertex_point.clone(),
-        vertex_corner: fixed.vertex_corner.clone(),
-        triangle_face: fixed.triangle_face.clone(),
-    }
 }
 
 fn describe(

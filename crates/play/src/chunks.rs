@@ -21,6 +21,8 @@ const CELL: u64 = 16;
 const HEADS: u64 = 80;
 /// A transform, or its words.
 const TRANSFORM: u64 = 64;
+/// Bytes of faces that triangles do not tell, per vertex and index.
+const OTHER_FACES: u64 = 4;
 /// What an item may take of what its size follows from.
 const SLACK: u64 = 2;
 
@@ -36,6 +38,8 @@ struct Most {
     /// By frame, and by unit.
     frame: u64,
     unit: u64,
+    /// Frames of the file.
+    frames: u64,
 }
 
 /// Holds all chunks against what they may decode to.
@@ -45,7 +49,7 @@ pub(crate) fn check(
     units: &[u32],
     order: &Order,
 ) -> Result<(), Error> {
-    let most = Most::new(description);
+    let most = Most::new(description, reader.frames().len() as u64);
     let frames = |unit: usize| most.unit + order.frames(unit).len() as u64 * most.frame;
     let mut of_unit = 0;
     let mut unit = 0;
@@ -99,8 +103,11 @@ fn refused(path: &Path, number: usize, chunk: &ChunkEntry, allowed: u64) -> Erro
 }
 
 impl Most {
-    fn new(description: &Description) -> Most {
-        let mut most = Most::default();
+    fn new(description: &Description, frames: u64) -> Most {
+        let mut most = Most {
+            frames,
+            ..Most::default()
+        };
         for mesh in &description.meshes {
             match mesh.method {
                 Method::Fluid => most.fluid(mesh),
@@ -134,8 +141,9 @@ impl Most {
         self.unit += unit;
         // Two frames, each a unit of its own.
         self.ends += 2 * (frame + unit);
-        // Three arrays of up to four planes.
-        self.source_map += HEAD + 8 * vertices + 4 * indices / 3;
+        // Three arrays of up to four planes, another for faces, a bit per frame, and faces that are no triangles.
+        self.source_map += HEAD + 8 * vertices + 8 * indices / 3;
+        self.source_map += self.frames.div_ceil(8) + OTHER_FACES * (vertices + indices);
         // Seven levels: who is gone, and what has become of it, plain at worst.
         self.detail += HEAD + 7 * (16 + 8 * vertices);
         // As many intervals as triangles at most, and which each has.
@@ -151,6 +159,10 @@ impl Most {
             self.frame += HEAD + vertices * (2 * levels(stream) + 4);
         }
         self.unit += HEAD;
+        // Frame by frame as of a mesh with fixed topology.
+        let other_faces = OTHER_FACES * (vertices + indices);
+        let of_frame = HEAD + 8 * vertices + 8 * indices / 3 + other_faces;
+        self.source_map += HEAD + self.frames.saturating_mul(of_frame);
     }
 }
 

@@ -71,12 +71,19 @@ impl<'a> Frame<'a> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
         let counts: &[u32] = part(self.words, fluid.counts);
         let indices: &[u32] = part(self.words, fluid.indices);
+        let split = counts[3] != counts[0];
+        let points: &[u32] = if split {
+            part(self.words, fluid.point)
+        } else {
+            &[]
+        };
         Some(FluidFrame {
             vertices: counts[0],
             source_points: counts[2],
             // Written by this crate; a buffer of anything else must not panic either.
             indices: &indices[..(counts[1] as usize).min(indices.len())],
             materials: part(self.words, fluid.materials),
+            points: &points[..(counts[0] as usize).min(points.len())],
         })
     }
 }
@@ -87,4 +94,6 @@ pub(crate) struct FluidFrame<'a> {
     pub source_points: u32,
     pub indices: &'a [u32],
     pub materials: &'a [Range],
+    /// Point of each vertex; empty where every vertex is one.
+    pub points: &'a [u32],
 }

@@ -117,6 +117,7 @@ pub use io::{Read, Source, Token};
 pub use jobs::{Job, Pool};
 pub use mesh::{MeshView, Range};
 pub use meshreel_codec::record;
+pub use meshreel_codec::source_faces;
 pub use meshreel_codec::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;
 pub use meshreel_format as format;

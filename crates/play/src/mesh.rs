@@ -34,6 +34,7 @@ pub struct MeshView<'a> {
     attributes: bool,
     vertices: u32,
     source_points: u32,
+    points: &'a [u32],
     indices: &'a [u32],
     materials: &'a [Range],
     details: &'a [Level],
@@ -64,6 +65,7 @@ impl<'a> MeshView<'a> {
             attributes: reel.has_attributes(),
             vertices: record.vertices,
             source_points: record.source_points,
+            points: &[],
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
             details: &fixed.details,
@@ -79,6 +81,7 @@ impl<'a> MeshView<'a> {
                 .as_ref()
                 .map_or(0, |f| f.vertices.min(record.vertices));
             view.source_points = fluid.as_ref().map_or(0, |f| f.source_points);
+            view.points = fluid.as_ref().map_or(&[], |f| f.points);
             view.indices = fluid.as_ref().map_or(&[], |f| f.indices);
             view.materials = fluid.as_ref().map_or(&[], |f| f.materials);
         }
@@ -107,6 +110,10 @@ impl<'a> MeshView<'a> {
     /// Points of the source mesh in this frame.
     pub fn source_points(&self) -> u32 {
         self.source_points
+    }
+    /// Of a fluid mesh the point of each vertex: vertices that lie at one place and differ in something else have one. Empty where every vertex is one.
+    pub fn fluid_points(&self) -> &'a [u32] {
+        self.points
     }
     /// Three per triangle, counter-clockwise seen from outside, ordered for a vertex cache.
     pub fn indices(&self) -> &'a [u32] {

@@ -53,6 +53,8 @@ pub struct Joint {
     pub rest: Qvv,
     /// Distance of the three virtual points of the error metric from the joint, where it is not the usual one.
     pub shell: Option<f64>,
+    /// Axes (0 … 2) about which the file turns it, in the order in which it names them: the first is the outermost. Only for writing back.
+    pub rotation_order: Option<[u8; 3]>,
     /// Ends of the chain without a joint of their own, in the joint's space (BVH's end sites). Only for writing back.
     pub ends: Vec<DVec3>,
     /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says nothing.
@@ -96,7 +98,7 @@ impl Skeleton {
 
 /// One sub-track: a value per sample, or one for all.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SubTrack<T>(Vec<T>);
+pub struct SubTrack<T>(Vec<T>, bool);
 
 impl<T: Copy + PartialEq> SubTrack<T> {
     /// Of all samples; equal ones are kept once. `None` without samples.
@@ -105,12 +107,23 @@ impl<T: Copy + PartialEq> SubTrack<T> {
         if samples.iter().all(|value| *value == first) {
             samples.truncate(1);
         }
-        Some(SubTrack(samples))
+        Some(SubTrack(samples, false))
     }
 
     /// The same always.
     pub fn constant(value: T) -> SubTrack<T> {
-        SubTrack(vec![value])
+        SubTrack(vec![value], false)
+    }
+
+    /// The same, or where `held` such that each value stays until the next sample: nothing lies between them.
+    pub fn hold(mut self, held: bool) -> SubTrack<T> {
+        self.1 = held && !self.is_constant();
+        self
+    }
+
+    /// True where each value stays until the next sample.
+    pub fn is_held(&self) -> bool {
+        self.1
     }
 
     /// Sample `i`; beyond the last one the last.
@@ -231,10 +244,11 @@ impl Clip {
         if part == 0.0 || left + 1 >= self.samples {
             return a;
         }
+        let along = |held: bool| if held { 0.0 } else { part };
         Qvv {
-            rotation: a.rotation.slerp(b.rotation, part),
-            translation: a.translation.lerp(b.translation, part),
-            scale: a.scale.lerp(b.scale, part),
+            rotation: a.rotation.slerp(b.rotation, along(track.rotation.1)),
+            translation: (a.translation).lerp(b.translation, along(track.translation.1)),
+            scale: a.scale.lerp(b.scale, along(track.scale.1)),
         }
     }
 
@@ -303,9 +317,9 @@ impl Clip {
             let translation = values(track.translation.is_constant()).map(|i| at(i).translation);
             let scale = values(track.scale.is_constant()).map(|i| at(i).scale);
             Some(Track {
-                rotation: SubTrack::new(rotation.collect())?,
-                translation: SubTrack::new(translation.collect())?,
-                scale: SubTrack::new(scale.collect())?,
+                rotation: SubTrack::new(rotation.collect())?.hold(track.rotation.1),
+                translation: SubTrack::new(translation.collect())?.hold(track.translation.1),
+                scale: SubTrack::new(scale.collect())?.hold(track.scale.1),
             })
         });
         let tracks = tracks.collect::<Option<Vec<_>>>();
@@ -431,6 +445,20 @@ mod tests {
         ] {
             assert!(clip.portion(fps, range).is_err(), "{fps:?} {range:?}");
         }
+    }
+
+    #[test]
+    fn what_is_held_stays_until_the_next_sample() {
+        let mut clip = sliding(3);
+        clip.tracks[0].translation = clip.tracks[0].translation.clone().hold(true);
+        assert_eq!(clip.between(0, 0.99).translation.x, 0.0);
+        let double = clip.portion(Some(20.0), None).unwrap();
+        let x: Vec<f64> = (0..5)
+            .map(|i| double.tracks[0].at(i).translation.x)
+            .collect();
+        assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 4.0]);
+        assert!(double.tracks[0].translation.is_held());
+        assert!(!SubTrack::constant(1).hold(true).is_held());
     }
 
     #[test]

@@ -503,25 +503,25 @@ fn all_kinds_of_primitives_and_accessors() {
             [2, 1, 3], // the strip
             [5, 7, 4],
             [7, 6, 4], // the fan, which begins with the second corner
-            [8, 9, -1],
-            [9, 11, 10], // one corner is not there
+            [4, 5, -1],
+            [5, 7, 6], // one corner is not there; its points are the fan's
+            [8, 9, 10],
+            [10, 9, 11],
             [12, 13, 14],
-            [14, 13, 15],
-            [16, 17, 18],
         ]
         .concat()
     );
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points).unwrap();
-    assert_eq!(points[12..16], square);
-    assert_eq!(points[16..], [[0.0; 3], [0.0; 3], [1.0, 2.0, 3.0]]);
+    assert_eq!(points[8..12], square);
+    assert_eq!(points[12..], [[0.0; 3], [0.0; 3], [1.0, 2.0, 3.0]]);
     let (mut uv, mut colour) = (Vec::new(), Vec::new());
     mesh.uvs[0].values.read(0, &mut uv).unwrap();
     // The origin of images is at the top.
     assert_eq!(uv[..4], [[0.0, 1.0], [1.0, 0.75], [0.0, 0.0], [1.0, 0.0]]);
     mesh.colours[0].values.read(0, &mut colour).unwrap();
     assert_eq!(
-        colour[11..15],
+        colour[7..11],
         [
             [1.0; 4],
             [1.0, 0.0, 0.0, 1.0],

@@ -220,6 +220,10 @@ pub struct Content {
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
+    /// Keep the source map of meshes whose faces change, too: extract then gives back their polygons, and points in the source's order. It takes about as much
+    /// as the mesh
+    #[arg(long, conflicts_with = "strip", help_heading = "Content")]
+    pub full_source_map: bool,
     /// Leave out the source map (smaller file; verify then matches by nearest points)
     #[arg(long, help_heading = "Content")]
     pub strip: bool,

@@ -294,6 +294,7 @@ impl Content {
             remesh: self.remesh || lower.remesh,
             remesh_blend: self.remesh_blend.or(lower.remesh_blend),
             strip: self.strip || lower.strip,
+            full_source_map: self.full_source_map || lower.full_source_map,
             clips_only: self.clips_only || lower.clips_only,
             lod: self.lod.or(lower.lod),
             cull_hidden: self.cull_hidden || lower.cull_hidden,

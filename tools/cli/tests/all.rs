@@ -9,6 +9,7 @@ mod detail;
 mod document;
 mod doors;
 mod drawn;
+mod extract;
 mod fluid;
 mod flying;
 mod given;

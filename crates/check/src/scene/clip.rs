@@ -54,7 +54,10 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
             start: clip.start(),
             fps: clip.fps(),
             samples: clip.samples(),
-            tracks: values.iter().map(|values| track(values)).collect(),
+            tracks: (0u32..)
+                .zip(&values)
+                .map(|(j, values)| hold(track(values), &clip.record().held, j))
+                .collect(),
             scalars: clip
                 .scalar_tracks()
                 .iter()
@@ -87,6 +90,7 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
         parent: (record.parents[j] != u32::MAX).then_some(record.parents[j] as usize),
         rest: widen(&record.rest[j]),
         shell: Some(f64::from(record.shell[j])),
+        rotation_order: rotation_order(record.orders.get(j).copied().unwrap_or(0)),
         ends: (record.ends[j].iter())
             .map(|e| DVec3::from_array(e.map(f64::from)))
             .collect(),
@@ -98,6 +102,19 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
     }
 }
 
+/// The axes that a record's number stands for.
+fn rotation_order(number: u8) -> Option<[u8; 3]> {
+    Some(match number {
+        1 => [0, 1, 2],
+        2 => [0, 2, 1],
+        3 => [1, 0, 2],
+        4 => [1, 2, 0],
+        5 => [2, 0, 1],
+        6 => [2, 1, 0],
+        _ => return None,
+    })
+}
+
 fn track(values: &[Qvv]) -> Track {
     let rest = values.first().copied().unwrap_or(Qvv::IDENTITY);
     let of = |f: fn(&Qvv) -> DVec3| SubTrack::new(values.iter().map(f).collect());
@@ -106,6 +123,16 @@ fn track(values: &[Qvv]) -> Track {
             .unwrap_or(SubTrack::constant(rest.rotation)),
         translation: of(|q| q.translation).unwrap_or(SubTrack::constant(rest.translation)),
         scale: of(|q| q.scale).unwrap_or(SubTrack::constant(rest.scale)),
+    }
+}
+
+/// The same with what the source holds between samples.
+fn hold(track: Track, held: &[u32], joint: u32) -> Track {
+    let is = |part: u32| held.binary_search(&(3 * joint + part)).is_ok();
+    Track {
+        rotation: track.rotation.hold(is(0)),
+        translation: track.translation.hold(is(1)),
+        scale: track.scale.hold(is(2)),
     }
 }
 

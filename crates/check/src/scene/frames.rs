@@ -1,8 +1,9 @@
 //! Decoded frames, on demand, for all channels of one scene together. A small animation is kept whole once it has been
 //! decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick going forward.
 
-use meshreel::record::{Method, Semantic, Visibility};
-use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, Transform};
+use super::polygons::{self, Polygons};
+use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -57,23 +58,33 @@ impl Values {
     }
 }
 
-/// The shape of a fluid mesh in a frame.
+/// The shape of a fluid mesh in a frame: the source's where the file has its map, else triangles.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
-    pub indices: Vec<u32>,
-    /// First index and number of indices of each material.
-    pub ranges: Vec<(u32, u32)>,
+    /// Faces; their corners are vertices.
+    pub faces: Polygons,
+    /// Point of each corner.
+    pub points: Vec<i32>,
+    /// Vertex of each point.
+    pub order: Vec<u32>,
 }
 
 /// Shared by all channels.
 pub(super) struct Frames {
     reel: Reel,
+    maps: Arc<Maps>,
     state: Mutex<State>,
     tracks: OnceLock<Tracks>,
 }
 
+/// Maps of fluid meshes back to the source, by mesh.
+type Maps = Vec<Option<SourceMap>>;
+
 struct State {
+    maps: Arc<Maps>,
     decoder: FrameDecoder,
+    /// Frame and mesh of the last shape that was made of a large animation.
+    last: Option<(usize, usize, Arc<Shape>)>,
     /// Per frame what has been decoded of it; empty where the animation is too large.
     kept: Vec<Option<Arc<Frame>>>,
 }
@@ -86,7 +97,7 @@ struct Frame {
 #[derive(Default)]
 struct FrameMesh {
     values: Vec<(Values, Vec<f32>)>,
-    shape: Shape,
+    shape: Arc<Shape>,
 }
 
 /// Transforms and visibility of all frames: little, and read node by node.
@@ -102,9 +113,19 @@ impl Frames {
         let decoder = FrameDecoder::new(reel).map_err(error)?;
         let frames = reel.frame_count();
         let kept = if bytes_of(reel) <= KEPT { frames } else { 0 };
+        let records = reel.description().meshes.iter().enumerate();
+        let map = |(m, record): (usize, &MeshRecord)| match record.method {
+            Method::Fluid => reel.notes_of_source(m),
+            _ => Ok(None),
+        };
+        let maps: Maps = records.map(map).collect::<Result<_, _>>().map_err(error)?;
+        let maps = Arc::new(maps);
         Ok(Frames {
             reel: reel.clone(),
+            maps: maps.clone(),
             state: Mutex::new(State {
+                maps,
+                last: None,
                 decoder,
                 kept: vec![None; kept],
             }),
@@ -162,15 +183,37 @@ impl Frames {
         state.decoder.mesh(mesh).bones().map(take)
     }
 
-    /// Indices and material ranges of a fluid mesh.
-    pub fn shape(&self, frame: usize, mesh: usize) -> Result<Shape, Error> {
+    /// Whether the file has maps of the frames of a fluid mesh.
+    pub fn has_runs(&self, mesh: usize) -> bool {
+        let map = self.maps[mesh].as_ref();
+        map.is_some_and(|map| !map.runs.is_empty())
+    }
+
+    /// Whether corners of one point of a fluid mesh can differ.
+    pub fn splits(&self, mesh: usize) -> bool {
+        let apart = |run: &SourceMap| run.vertex_point.len() > run.points as usize;
+        let runs = self.maps[mesh].as_ref().map_or(&[][..], |map| &map.runs);
+        self.reel.description().meshes[mesh].points > 0 || runs.iter().any(apart)
+    }
+
+    /// Faces and points of a fluid mesh.
+    pub fn shape(&self, frame: usize, mesh: usize) -> Result<Arc<Shape>, Error> {
         if self.reel.frame_count() == 0 {
-            return Ok(Shape::default());
+            return Ok(Arc::default());
         }
         let mut state = self.lock();
         Ok(match state.frame(frame)? {
             Some(kept) => kept.meshes[mesh].shape.clone(),
-            None => shape_of(state.decoder.mesh(mesh)),
+            None => {
+                let last = state.last.as_ref().filter(|l| (l.0, l.1) == (frame, mesh));
+                if let Some((.., shape)) = last {
+                    return Ok(shape.clone());
+                }
+                let map = self.maps[mesh].as_ref().and_then(|map| map.of_frame(frame));
+                let shape = Arc::new(shape_of(state.decoder.mesh(mesh), map));
+                state.last = Some((frame, mesh, shape.clone()));
+                shape
+            }
         })
     }
 
@@ -231,7 +274,9 @@ impl State {
                 }
             }
             if fluid {
-                of_mesh.shape = shape_of(mesh);
+                let map = self.maps[m].as_ref();
+                let map = map.and_then(|map| map.of_frame(frame));
+                of_mesh.shape = Arc::new(shape_of(mesh, map));
             }
             meshes.push(of_mesh);
         }
@@ -239,11 +284,39 @@ impl State {
     }
 }
 
-fn shape_of(mesh: MeshView<'_>) -> Shape {
-    let ranges = mesh.materials().iter().map(|r| (r.first, r.count));
+fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
+    let ranges: Vec<(u32, u32)> = (mesh.materials().iter())
+        .map(|r| (r.first, r.count))
+        .collect();
+    let (vertices, indices) = (mesh.vertex_count(), mesh.indices());
+    let fits = |map: &&SourceMap| {
+        map.vertex_point.len() == vertices && 3 * map.triangle_face.len() == indices.len()
+    };
+    let (faces, of_vertex, points) = match map.filter(fits) {
+        Some(map) => {
+            let faces = polygons::rebuild(indices, &ranges, map);
+            (faces, &map.vertex_point[..], map.points as usize)
+        }
+        None => {
+            let welded = mesh.fluid_points();
+            let points = welded
+                .iter()
+                .max()
+                .map_or(vertices, |most| *most as usize + 1);
+            (polygons::triangles(indices, &ranges), welded, points)
+        }
+    };
+    let point = |v: u32| of_vertex.get(v as usize).copied().unwrap_or(v);
+    let mut order = vec![0; points];
+    for v in (0..vertices as u32).rev() {
+        if let Some(slot) = order.get_mut(point(v) as usize) {
+            *slot = v;
+        }
+    }
     Shape {
-        indices: mesh.indices().to_vec(),
-        ranges: ranges.collect(),
+        points: faces.vertices.iter().map(|&v| point(v) as i32).collect(),
+        faces,
+        order,
     }
 }
 
@@ -254,8 +327,10 @@ fn bytes_of(reel: &Reel) -> u64 {
         let fluid = mesh.method == Method::Fluid;
         let changing = mesh.streams.iter().filter(|s| fluid || s.animated);
         let floats: u64 = changing.map(|s| s.semantic.components() as u64).sum();
-        let indices = if fluid { u64::from(mesh.indices) } else { 0 };
-        4 * (floats * u64::from(mesh.vertices) + indices)
+        // Corners twice, and of points and faces one number each.
+        let (indices, points) = (u64::from(mesh.indices), u64::from(mesh.source_points));
+        let shape = if fluid { 3 * indices + points } else { 0 };
+        4 * (floats * u64::from(mesh.vertices) + shape)
     };
     let per_frame = reel.description().meshes.iter().map(of_mesh);
     frames.saturating_mul(per_frame.fold(0, u64::saturating_add))

@@ -438,6 +438,7 @@ mod tests {
             vertex_point: vec![0, 1, 2, 3, 4, 5, 1],
             vertex_corner: vec![0, 1, 2, 3, 4, 7, 6],
             triangle_face: vec![0, 0, 0, 1],
+            ..SourceMap::default()
         };
         (map, vec![0, 2, 1, 0, 3, 2, 0, 4, 3, 6, 2, 5])
     }
@@ -483,6 +484,7 @@ mod tests {
             vertex_point: vec![0, 1, 2],
             vertex_corner: vec![0, 1, 2],
             triangle_face: vec![0, 1],
+            ..SourceMap::default()
         };
         let polygons = Polygons::new(&raw, 3, Winding::CounterClockwise);
         let mut fail = |what: String| panic!("{what}");
@@ -512,6 +514,7 @@ mod tests {
                 vertex_point: vec![0, 1, 2],
                 vertex_corner: vec![0, 1, 2],
                 triangle_face: faces.to_vec(),
+                ..SourceMap::default()
             };
             let of = |f: &u32| {
                 raw.indices[3 * *f as usize..][..3]

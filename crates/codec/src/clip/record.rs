@@ -13,10 +13,11 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `parent` | varint, 0 = none, else joint + 1 |
-//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity · bit 1: `tolerance` is there |
+//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity · bit 1: `tolerance` is there · bit 2: `order` is there |
 //! | … | 12 or 40 | `rest` | translation, or the whole transform |
 //! | … | 4 | `shell` | f32, distance of the error metric's points |
 //! | … | 0 or 8 | `tolerance` | f64, asked for this joint instead of the clip's |
+//! | … | 0 or 1 | `order` | of the axes of its rotation in the source, the outermost first: 0 xyz · 1 xzy · 2 yxz · 3 yzx · 4 zxy · 5 zyx |
 //! | … | list | `ends` | 3 × f32 each: ends of the chain that are no joints |
 //!
 //! A clip:
@@ -25,9 +26,10 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
-//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve · bit 2: `tolerance` is that of each sub-track by itself · others 0 |
+//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve · bit 2: `tolerance` is that of each sub-track by itself · bit 3: `held` is there · others 0 |
 //! | … | 8 | `asked` | f64, tolerance that was asked for |
 //! | … | 8 | `tolerance` | f64, tolerance that is promised |
+//! | … | list or 0 | `held` | sub-tracks whose values stay until the next sample in the source, ascending: varint, three times the joint and 0 rotation, 1 translation, 2 scale |
 //! | … | rest | `stored` | the stored form, or curves |
 
 use super::{MAX_JOINTS, NONE, Skeleton};
@@ -50,6 +52,8 @@ pub struct SkeletonRecord {
     pub shell: Vec<f32>,
     /// Tolerances that were asked for single joints; 0 for the clip's. May be shorter.
     pub tolerance: Vec<f64>,
+    /// Orders of rotations in the source, one more than the number in the file; 0 where nothing is said. May be shorter.
+    pub orders: Vec<u8>,
     /// Ends of chains.
     pub ends: Vec<Vec<[f32; 3]>>,
 }
@@ -101,6 +105,8 @@ pub struct ClipRecord {
     pub asked: f64,
     /// Tolerance that is promised: larger where f32 cannot hold what was asked for.
     pub tolerance: f64,
+    /// Sub-tracks whose values stay until the next sample in the source: three times the joint, and 0 rotation, 1 translation, 2 scale. Playing blends them all the same.
+    pub held: Vec<u32>,
 }
 
 fn put_floats(values: &[f32], out: &mut Vec<u8>) {
@@ -119,7 +125,8 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
         let rest = &skeleton.rest[j];
         let turned = rest.rotation != Transform::IDENTITY.rotation || rest.scale != [1.0; 3];
         let tolerance = skeleton.tolerance.get(j).copied().unwrap_or(0.0);
-        out.push(u8::from(turned) | u8::from(tolerance > 0.0) << 1);
+        let order = skeleton.orders.get(j).copied().unwrap_or(0);
+        out.push(u8::from(turned) | u8::from(tolerance > 0.0) << 1 | u8::from(order > 0) << 2);
         if turned {
             put_floats(&rest.rotation, out);
         }
@@ -130,6 +137,9 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
         put_floats(&[skeleton.shell[j]], out);
         if tolerance > 0.0 {
             out.extend_from_slice(&tolerance.to_le_bytes());
+        }
+        if order > 0 {
+            out.push(order - 1);
         }
         put_varint(skeleton.ends[j].len() as u32, out);
         for end in &skeleton.ends[j] {
@@ -171,7 +181,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
         skeleton.parents.push(cursor.varint()?.wrapping_sub(1));
         let mut rest = Transform::IDENTITY;
         let flags = cursor.u8()?;
-        if flags > 3 {
+        if flags > 7 {
             return Err(Corrupt("unknown flags of a joint"));
         }
         let turned = flags & 1 != 0;
@@ -188,6 +198,13 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
         skeleton.tolerance.push(match flags & 2 {
             0 => 0.0,
             _ => f64::from_le_bytes(cursor.array()?),
+        });
+        skeleton.orders.push(match flags & 4 {
+            0 => 0,
+            _ => match cursor.u8()? {
+                order @ 0..=5 => order + 1,
+                _ => return Err(Corrupt("an order of axes that is none")),
+            },
         });
         let ends = cursor.varint()? as usize;
         if ends > cursor.left() / 12 {
@@ -211,9 +228,14 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
 pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     put_sized(clip.name.as_bytes(), out);
     put_varint(clip.skeleton, out);
-    out.push(clip.codec as u8 | u8::from(clip.local) << 2);
+    let held = !clip.held.is_empty();
+    out.push(clip.codec as u8 | u8::from(clip.local) << 2 | u8::from(held) << 3);
     out.extend_from_slice(&clip.asked.to_le_bytes());
     out.extend_from_slice(&clip.tolerance.to_le_bytes());
+    if held {
+        put_varint(clip.held.len() as u32, out);
+        clip.held.iter().for_each(|&track| put_varint(track, out));
+    }
     out.extend_from_slice(stored);
 }
 
@@ -222,7 +244,7 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let (name, skeleton) = (text(&mut cursor)?, cursor.varint()?);
     let flags = cursor.u8()?;
-    let clip = ClipRecord {
+    let mut clip = ClipRecord {
         name,
         skeleton,
         codec: match flags & 3 {
@@ -233,9 +255,20 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         local: flags & 4 != 0,
         asked: f64::from_le_bytes(cursor.array()?),
         tolerance: f64::from_le_bytes(cursor.array()?),
+        held: Vec::new(),
     };
-    if flags > 7 {
+    if flags > 15 {
         return Err(Corrupt("unknown flags of a clip"));
+    }
+    if flags & 8 != 0 {
+        for _ in 0..cursor.varint()? {
+            let track = cursor.varint()?;
+            if track >= 3 * MAX_JOINTS as u32 || clip.held.last().is_some_and(|last| track <= *last)
+            {
+                return Err(Corrupt("a sub-track that is none"));
+            }
+            clip.held.push(track);
+        }
     }
     if !(clip.asked > 0.0
         && clip.asked.is_finite()
@@ -263,6 +296,7 @@ mod tests {
             rest: vec![Transform::IDENTITY, turned],
             shell: vec![3.0, 1.5],
             tolerance: vec![0.0, 0.25],
+            orders: vec![3, 0],
             ends: vec![vec![], vec![[0.0, 1.0, 2.0]]],
         }
     }
@@ -287,6 +321,7 @@ mod tests {
             local: true,
             asked: 0.01,
             tolerance: 0.02,
+            held: vec![0, 5, 300],
         };
         let mut bytes = Vec::new();
         encode_clip(&clip, b"abc", &mut bytes);
@@ -295,7 +330,7 @@ mod tests {
             assert!(decode_clip(&bytes[..end]).is_err());
         }
         // Codecs and flags that there are not yet.
-        for flags in [2, 3, 8, 0x81] {
+        for flags in [2, 3, 16, 0x81] {
             bytes[6] = flags;
             assert!(decode_clip(&bytes).is_err(), "{flags}");
         }

@@ -14,7 +14,7 @@ use meshreel_codec::clip::record::{
 };
 use meshreel_codec::record::Description;
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
-use meshreel_scene::{Remark, Scene, Unit};
+use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -102,6 +102,39 @@ impl LayerReport {
 /// A chunk before it is written: kind, size before compression, bytes.
 pub type Chunk = (u16, u32, Vec<u8>);
 
+/// Orders of axes, as a skeleton's record numbers them.
+const ORDERS: [[u8; 3]; 6] = [
+    [0, 1, 2],
+    [0, 2, 1],
+    [1, 0, 2],
+    [1, 2, 0],
+    [2, 0, 1],
+    [2, 1, 0],
+];
+
+/// The order of a joint's axes as its record says it: nothing of z, y, x, which everybody takes without.
+fn order(joint: &Joint) -> u8 {
+    let at = ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
+    at.filter(|at| *at < 5).map_or(0, |at| at as u8 + 1)
+}
+
+/// Sub-tracks of a clip that are held, as its record numbers them.
+fn held(clip: &Clip) -> Vec<u32> {
+    let of = |track: &Track| {
+        [
+            track.rotation.is_held(),
+            track.translation.is_held(),
+            track.scale.is_held(),
+        ]
+    };
+    let all = clip.tracks.iter().flat_map(of);
+    (0u32..)
+        .zip(all)
+        .filter(|(_, held)| *held)
+        .map(|(n, _)| n)
+        .collect()
+}
+
 /// Compresses all clips of a scene: chunks in the order in which they are written, and what became of each.
 pub fn chunks(
     scene: &Scene,
@@ -138,6 +171,7 @@ pub fn chunks(
             rest: joints.rest,
             shell: joints.shell,
             tolerance: wanted.tolerances.clone(),
+            orders: skeleton.joints.iter().map(order).collect(),
             ends: (skeleton.joints.iter())
                 .map(|j| {
                     j.ends
@@ -182,6 +216,7 @@ pub fn chunks(
             local: compressed.local,
             asked: clip_options.tolerance,
             tolerance: compressed.tolerance,
+            held: held(clip),
         };
         let mut bytes = Vec::new();
         encode_clip(&record, &compressed.bytes, &mut bytes);

@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod doubles;
 pub mod faces;
+pub mod first_corners;
 pub mod hash;
 pub mod materials;
 pub mod normals;

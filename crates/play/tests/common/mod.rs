@@ -518,6 +518,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
                     .map(|v| v % (mesh.indices / 6 * 4))
                     .collect(),
                 triangle_face: (0..mesh.indices / 3).map(|t| t / 2).collect(),
+                ..SourceMap::default()
             };
             source_map::encode(&map, &mut bytes);
             mesh.source_map = append(&mut maps, 3, &bytes);

@@ -52,9 +52,13 @@ pub fn parse(
         .file_stem()
         .map_or("clip".into(), |stem| stem.to_string_lossy().into_owned());
     let clip = motion(&mut words, &nodes, &name, options, &mut remarks)?;
+    let joint = |node: Node| Joint {
+        rotation_order: node.order(),
+        ..node.joint
+    };
     let skeleton = Skeleton {
         name,
-        joints: nodes.into_iter().map(|node| node.joint).collect(),
+        joints: nodes.into_iter().map(joint).collect(),
     };
     let scene = Scene {
         unit: Some(Unit::Centimetre),
@@ -182,6 +186,22 @@ struct Node {
 }
 
 impl Node {
+    /// The axes of its rotations, the outermost first; those that it has no channel for stand behind the others.
+    fn order(&self) -> Option<[u8; 3]> {
+        let turns = self.channels.iter().filter_map(|c| match c {
+            Channel::Rotation(axis) => Some(*axis as u8),
+            _ => None,
+        });
+        let mut axes: Vec<u8> = turns.collect();
+        let said = !axes.is_empty();
+        for axis in [2, 1, 0] {
+            if !axes.contains(&axis) {
+                axes.push(axis);
+            }
+        }
+        axes.try_into().ok().filter(|_| said)
+    }
+
     /// Whether there are channels of position, rotation, scale.
     fn kinds(&self) -> [bool; 3] {
         let any = |kind: fn(&Channel) -> bool| self.channels.iter().any(kind);

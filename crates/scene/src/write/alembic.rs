@@ -7,6 +7,7 @@
 //! Alembic turns faces clockwise: a scene that turns them the other way has its faces reversed, and with them all that
 //! belongs to face corners.
 
+mod clips;
 mod mesh;
 mod ogawa;
 mod plan;
@@ -15,7 +16,7 @@ mod property;
 mod tests;
 
 use crate::read::alembic::murmur::murmur3;
-use crate::{Error, Scene};
+use crate::{Error, Remark, Scene};
 use ogawa::{NO_CHILDREN, Ogawa, Reference};
 use plan::Plan;
 use property::{MetaTable, write_compound};
@@ -33,8 +34,9 @@ pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 ///
 /// Nodes without a place in the model's data (curves, cameras …) are left out, unless something that is written lies
 /// under them; then they become plain transforms. A mesh with a transform of its own becomes a transform with the mesh
-/// below it, named after it with `Shape` behind.
-pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<(), Error> {
+/// below it, named after it with `Shape` behind. The joints of a clip become transforms, below a group of the clip's name
+/// unless it is all there is. Remarks say what has no place in an archive.
+pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<Remark>, Error> {
     let mut plan = Plan::new(scene);
     let mut out = Ogawa::create(path)?;
     let version = out.data(&LAYOUT.to_le_bytes())?;
@@ -67,7 +69,8 @@ pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<(), 
     let samplings = out.data(&plan.samplings.bytes(&plan.leaves))?;
     let table = out.data(&table.bytes)?;
     let root = out.group(&[version, library, top, meta, samplings, table])?;
-    out.finish(root)
+    out.finish(root)?;
+    Ok(clips::left_out(&scene.clips))
 }
 
 /// Writes all objects, children before parents, and returns the top one.

@@ -2,7 +2,7 @@
 //! the channels.
 
 use super::Temporary;
-use crate::clip::{Clip, Skeleton};
+use crate::clip::{Clip, Joint, Skeleton};
 use crate::{Error, Remark};
 use glam::{DMat3, DQuat, DVec3};
 use std::f64::consts::{PI, TAU};
@@ -72,12 +72,14 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
         depth += 1;
         let tabs = indent(depth);
         let _ = writeln!(out, "{tabs}OFFSET {}", vector(joint.rest.translation));
+        let [a, b, c] = order_of(joint).map(|axis| ["X", "Y", "Z"][axis]);
+        let turns = format!("{a}rotation {b}rotation {c}rotation");
         let _ = match moves(j) {
             true => writeln!(
                 out,
-                "{tabs}CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation"
+                "{tabs}CHANNELS 6 Xposition Yposition Zposition {turns}"
             ),
-            false => writeln!(out, "{tabs}CHANNELS 3 Zrotation Yrotation Xrotation"),
+            false => writeln!(out, "{tabs}CHANNELS 3 {turns}"),
         };
         let mut ends = joint.ends.clone();
         if ends.is_empty() && children[j].is_empty() {
@@ -99,7 +101,8 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
     for i in 0..clip.samples {
         for (n, &j) in order.iter().enumerate() {
             let value = clip.tracks[j].at(i);
-            let angles = near(zyx(value.rotation), last[j]);
+            let turned = angles(value.rotation, order_of(&joints[j]));
+            let angles = near(turned, last[j]);
             last[j] = angles;
             if n > 0 {
                 out.push(' ');
@@ -108,7 +111,7 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
                 let _ = write!(out, "{} ", vector(value.translation));
             }
             let degrees = angles * (180.0 / PI);
-            out.push_str(&vector(DVec3::new(degrees.z, degrees.y, degrees.x)));
+            out.push_str(&vector(degrees));
         }
         out.push('\n');
     }
@@ -142,9 +145,9 @@ fn vector(v: DVec3) -> String {
     format!("{} {} {}", number(v.x), number(v.y), number(v.z))
 }
 
-/// Eight decimals: of degrees 2e-10 rad, of centimetres nothing.
+/// Six decimals, as everybody writes: of degrees 1e-8 rad, of centimetres nothing.
 fn number(value: f64) -> String {
-    let text = format!("{value:.8}");
+    let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" {
         "0".into()
@@ -153,18 +156,32 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Angles about x, y, z of Rz · Ry · Rx.
-fn zyx(q: DQuat) -> DVec3 {
+/// The axes in the order of a joint's channels: the file's, or z, y, x.
+fn order_of(joint: &Joint) -> [usize; 3] {
+    let order = joint.rotation_order.unwrap_or([2, 1, 0]);
+    let mut sorted = order;
+    sorted.sort_unstable();
+    match sorted {
+        [0, 1, 2] => order.map(usize::from),
+        _ => [2, 1, 0],
+    }
+}
+
+/// The angles of a rotation that is the product of those about the axes i, j and k.
+fn angles(q: DQuat, [i, j, k]: [usize; 3]) -> DVec3 {
     let m = DMat3::from_quat(q);
-    let sine = -m.x_axis.z;
-    let y = sine.clamp(-1.0, 1.0).asin();
+    let at = |row: usize, column: usize| m.col(column)[row];
+    // One for orders that go round, x y z, y z x and z x y; minus one for the others.
+    let round = if (i + 1) % 3 == j { 1.0 } else { -1.0 };
+    let sine: f64 = round * at(i, k);
+    let middle = sine.clamp(-1.0, 1.0).asin();
     if sine.abs() < 1.0 - 1e-12 {
-        let x = m.y_axis.z.atan2(m.z_axis.z);
-        let z = m.x_axis.y.atan2(m.x_axis.x);
-        DVec3::new(x, y, z)
+        let first = (-round * at(j, k)).atan2(at(k, k));
+        let last = (-round * at(i, j)).atan2(at(i, i));
+        DVec3::new(first, middle, last)
     } else {
         // Two axes coincide: one of the angles is free.
-        DVec3::new(0.0, y, (-m.y_axis.x).atan2(m.y_axis.y))
+        DVec3::new((round * at(k, j)).atan2(at(j, j)), middle, 0.0)
     }
 }
 
@@ -177,5 +194,42 @@ fn near(angles: DVec3, last: DVec3) -> DVec3 {
         other
     } else {
         first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_of_every_order_give_the_rotation_again() {
+        for order in [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ] {
+            let product = |angles: DVec3| {
+                let turn = |n: usize| DQuat::from_axis_angle(DVec3::AXES[order[n]], angles[n]);
+                turn(0) * turn(1) * turn(2)
+            };
+            let right = PI / 2.0;
+            for given in [
+                [0.3, -1.2, 2.5],
+                [-3.0, 0.1, 0.0],
+                [1.0, right, 0.4],
+                [1.0, -right, 0.4],
+            ] {
+                let q = product(given.into());
+                let found = angles(q, order);
+                let off = product(found).dot(q).abs();
+                assert!(off > 1.0 - 1e-9, "{order:?} {given:?} {found} {off}");
+                if given[1].abs() < 1.5 {
+                    assert!((found - DVec3::from(given)).length() < 1e-9);
+                }
+            }
+        }
     }
 }

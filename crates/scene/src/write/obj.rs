@@ -130,6 +130,12 @@ impl Frame {
                 "OBJ holds one uv set; the others were left out",
             ));
         }
+        if !mesh.numbers.is_empty() || mesh.velocities.is_some() {
+            remarks.insert(Remark::new(
+                path,
+                "OBJ holds no attributes; they were left out",
+            ));
+        }
         let colours = mesh
             .colours
             .first()

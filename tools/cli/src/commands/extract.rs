@@ -94,11 +94,11 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     });
     output.result(&value, true, || {
         format!(
-            "{}: {} frames, {} meshes, {} clips, {} in {seconds:.2} s",
+            "{}: {}, {}, {}, {} in {seconds:.2} s",
             arguments.output.display(),
-            times.len(),
-            scene.counts.meshes,
-            scene.clips.len(),
+            units::number(times.len(), "frame"),
+            units::number(scene.counts.meshes, "mesh"),
+            units::number(scene.clips.len(), "clip"),
             units::bytes(bytes)
         )
     })?;
@@ -166,16 +166,50 @@ impl Kind {
         let mut step =
             |done: usize, total: usize| progress.step("write frames", done as u64, total as u64);
         let remarks = match self {
-            Kind::Alembic => {
-                write::alembic::write(path, scene, &mut step)?;
-                Vec::new()
-            }
+            Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
             Kind::Bvh => bvh(path, scene)?,
-            Kind::ObjSequence => write::obj::write(path, scene, times, &mut step)?,
+            Kind::ObjSequence => obj(path, scene, times, &mut step)?,
         };
         Ok(remarks)
     }
+}
+
+/// Meshes, frame by frame.
+fn obj(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    step: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Remark>, Failure> {
+    let clips = scene.clips.len();
+    if scene.meshes.is_empty() {
+        let what = match clips {
+            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb"
+                .into(),
+            _ => format!(
+                "there is no mesh in the file but {}, which an .obj cannot hold; give .abc, .glb or .bvh",
+                units::number(clips, "clip")
+            ),
+        };
+        return Err(Failure::new(
+            Class::Unsupported,
+            what,
+            Some(path.display().to_string()),
+        ));
+    }
+    let mut remarks = write::obj::write(path, scene, times, step)?;
+    if clips > 0 {
+        let what = format!(
+            "an .obj holds no clips; {} left out, which .abc, .glb and .bvh hold",
+            match clips {
+                1 => "one was".into(),
+                _ => format!("{clips} were"),
+            }
+        );
+        remarks.push(Remark::new(&scene.clips[0].name, what));
+    }
+    Ok(remarks)
 }
 
 /// The first clip; a BVH holds one.
@@ -198,7 +232,24 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     let mut remarks = write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
     let others = scene.clips.len() - 1;
     if others > 0 {
-        let what = format!("a .bvh holds one clip; {others} others were left out");
+        let what = format!(
+            "a .bvh holds one clip; {} left out",
+            match others {
+                1 => "another was".into(),
+                _ => format!("{others} others were"),
+            }
+        );
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    if !scene.meshes.is_empty() {
+        let meshes = units::number(scene.meshes.len(), "mesh");
+        let what = format!(
+            "a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold"
+        );
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    if !clip.scalars.is_empty() || !clip.markers.is_empty() {
+        let what = "BVH holds neither markers nor numbers beside joints; they were left out";
         remarks.push(Remark::new(&clip.name, what));
     }
     Ok(remarks)

@@ -29,6 +29,8 @@ enum How {
 const FAR: f64 = 1.571;
 /// … into turns of at most this.
 const DIVIDED: f64 = 0.786;
+/// Seconds from what was before a step to the step: more than a key may be moved to a uniform time.
+const BEFORE: f64 = 5.0 * SAME_TIME;
 
 /// Keys of one property of one node.
 #[derive(Clone)]
@@ -123,6 +125,21 @@ impl Curve {
         }
     }
 
+    /// Appends for each step the time right before it, so that lines between samples are steps.
+    pub fn before_steps(&self, times: &mut Vec<f64>) {
+        if self.how != How::Step {
+            return;
+        }
+        for (k, pair) in self.times.windows(2).enumerate() {
+            let same = (0..self.width).all(|i| self.part(k, 1, i) == self.part(k + 1, 1, i));
+            // Far enough for times of 32 bits to be two.
+            let time = pair[1] - BEFORE.max(pair[1].abs() * 4.0 * f64::from(f32::EPSILON));
+            if !same && time > pair[0] + SAME_TIME {
+                times.push(time);
+            }
+        }
+    }
+
     /// The farthest that a rotation turns from one time of `grid` to the next.
     fn farthest_turn(&self, grid: &Grid) -> f64 {
         if self.width != 4 || self.how == How::Step || self.is_constant() {
@@ -151,6 +168,11 @@ impl Curve {
     /// Whether straight lines between its keys say everything.
     pub fn is_linear(&self) -> bool {
         self.how == How::Linear
+    }
+
+    /// Whether each value stays until the next key.
+    pub fn is_step(&self) -> bool {
+        self.how == How::Step
     }
 
     /// Whether all keys are one value and no tangent leads away from it.

@@ -9,6 +9,7 @@ use crate::{
     TimeSampling, Topology, Winding,
 };
 use glam::{DAffine3, DMat3, DMat4, DVec3};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most points of one mesh.
@@ -35,6 +36,29 @@ struct Primitive {
     points: usize,
     faces: usize,
     material: Option<String>,
+    /// Number of its first point among the mesh's …
+    first: usize,
+    /// … which are those of an earlier primitive.
+    shares: bool,
+}
+
+impl Primitive {
+    /// All accessors of its points: equal where points are the same.
+    fn block(&self) -> Vec<[usize; 2]> {
+        let some = |a: &Option<usize>| a.map_or([0, 0], |a| [1, a]);
+        let mut all = vec![[1, self.positions], some(&self.normals)];
+        all.extend(self.uvs.iter().map(some));
+        all.push([2, 0]);
+        all.extend(self.colours.iter().map(|c| some(&c.map(|c| c.0))));
+        all.push([2, 1]);
+        let bound = self.joints.iter().zip(&self.weights);
+        all.extend(bound.map(|(&j, &w)| [j, w]));
+        all.push([2, 2]);
+        all.extend(self.targets.iter().flatten().map(some));
+        all.push([2, 3]);
+        all.extend(self.own.iter().map(|own| [1, own.accessor]));
+        all
+    }
 }
 
 /// An attribute of one to four numbers per point that the application named.
@@ -55,6 +79,8 @@ enum Mode {
 pub(super) struct Shape {
     document: Arc<Document>,
     primitives: Vec<Primitive>,
+    /// First point of each list of accessors.
+    blocks: HashMap<Vec<[usize; 2]>, usize>,
     pub points: usize,
     faces: usize,
     has_normals: bool,
@@ -83,6 +109,7 @@ impl Shape {
         let mut out = Shape {
             document: document.clone(),
             primitives: Vec::new(),
+            blocks: HashMap::new(),
             points: 0,
             faces: 0,
             has_normals: true,
@@ -120,6 +147,8 @@ impl Shape {
             "primitives of points or lines draw no faces and were left out",
         );
         remark(empty, "primitives have no positions and were left out");
+        // They were for the primitives.
+        out.blocks = HashMap::new();
         if out.primitives.is_empty() {
             return Ok(None);
         }
@@ -162,8 +191,16 @@ impl Shape {
         Ok(Some(out))
     }
 
-    fn add(&mut self, primitive: Primitive) -> Result<(), Error> {
-        self.points += primitive.points;
+    fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {
+        // Without indices it draws all of its points, so they are nobody else's.
+        let earlier = match primitive.indices {
+            Some(_) => *self.blocks.entry(primitive.block()).or_insert(self.points),
+            None => self.points,
+        };
+        (primitive.first, primitive.shares) = (earlier, earlier < self.points);
+        if !primitive.shares {
+            self.points += primitive.points;
+        }
         self.faces += primitive.faces;
         let limit = |what: &str, asked: usize, allowed: usize| match asked <= allowed {
             true => Ok(()),
@@ -184,6 +221,11 @@ impl Shape {
         Ok(())
     }
 
+    /// The primitives whose points are the mesh's: of those that name the same accessors the first.
+    fn owners(&self) -> impl Iterator<Item = &Primitive> {
+        self.primitives.iter().filter(|p| !p.shares)
+    }
+
     /// Whether vertices are bound to joints.
     pub fn is_bound(&self) -> bool {
         self.influences > 0
@@ -200,7 +242,7 @@ impl Shape {
 
     fn positions(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             out.extend(self.vectors::<3>(primitive.positions)?);
         }
         Ok(())
@@ -208,7 +250,7 @@ impl Shape {
 
     fn normals(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             match primitive.normals {
                 Some(accessor) => out.extend(self.vectors::<3>(accessor)?),
                 None => out.resize(out.len() + primitive.points, [0.0; 3]),
@@ -219,7 +261,7 @@ impl Shape {
 
     fn uvs(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<(), Error> {
         out.clear();
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             match primitive.uvs.get(set).copied().flatten() {
                 // glTF's images have their origin at the top.
                 Some(accessor) => {
@@ -237,7 +279,7 @@ impl Shape {
 
     fn colours(&self, set: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
         out.clear();
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             match primitive.colours.get(set).copied().flatten() {
                 Some((accessor, 3)) => {
                     let rgb = self.vectors::<3>(accessor)?;
@@ -254,7 +296,7 @@ impl Shape {
     fn integers(&self, name: &str, out: &mut Vec<i64>) -> Result<bool, Error> {
         out.clear();
         let mut whole = true;
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             let Some(own) = primitive.own.iter().find(|own| own.name == *name) else {
                 return Ok(false);
             };
@@ -273,7 +315,7 @@ impl Shape {
             out.extend(values.into_iter().map(value));
         }
         out.clear();
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             let own = primitive.own.iter().find(|own| own.name == *name);
             match own.map(|own| (own.components, own.accessor)) {
                 Some((1, accessor)) => wide(self.vectors::<1>(accessor)?, out),
@@ -290,7 +332,6 @@ impl Shape {
     fn corners(&self, out: &mut Vec<i32>) -> Result<(), Error> {
         out.clear();
         out.reserve(self.faces * 3);
-        let mut first = 0;
         for primitive in &self.primitives {
             let list = match primitive.indices {
                 Some(accessor) => Some(self.document.values(accessor, 1)?.integers::<1>()?),
@@ -302,7 +343,7 @@ impl Shape {
                     None => i,
                 };
                 match point < primitive.points {
-                    true => (first + point) as i32,
+                    true => (primitive.first + point) as i32,
                     false => -1,
                 }
             };
@@ -315,7 +356,6 @@ impl Shape {
                 };
                 out.extend(corners.map(corner));
             }
-            first += primitive.points;
         }
         Ok(())
     }
@@ -330,7 +370,7 @@ impl Shape {
         let k = self.influences;
         let (mut joint, mut weight) = (vec![0u16; self.points * k], vec![0f32; self.points * k]);
         let mut first = 0;
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             for (set, (&j, &w)) in primitive.joints.iter().zip(&primitive.weights).enumerate() {
                 let numbers = self.document.values(j, 4)?.integers::<4>()?;
                 for (i, (numbers, weights)) in numbers.iter().zip(self.vectors::<4>(w)?).enumerate()
@@ -386,7 +426,7 @@ impl Shape {
     /// Adds what morph targets of these weights do to positions (0) or normals (1).
     fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
         let mut first = 0;
-        for primitive in &self.primitives {
+        for primitive in self.owners() {
             for (target, &weight) in primitive.targets.iter().zip(weights) {
                 let (Some(accessor), true) = (target[what], weight != 0.0) else {
                     continue;
@@ -517,6 +557,8 @@ fn read_primitive(
             let name = document.root.materials.get(m).and_then(|m| m.name.clone());
             name.unwrap_or(format!("material {m}"))
         }),
+        first: 0,
+        shares: false,
     }))
 }
 

@@ -436,10 +436,10 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Where `curves` are sampled: at their keys where lines between them say everything, else at the uniform times, and
-    /// the keys beside them.
+    /// Where `curves` are sampled: at their keys where lines between them say everything, with what was before a step right before it; else at
+    /// the uniform times, and the keys beside them.
     fn times(&mut self, curves: &[&Curve]) -> (TimeSampling, usize) {
-        let linear = curves.iter().all(|curve| curve.is_linear());
+        let linear = (curves.iter()).all(|curve| curve.is_linear() || curve.is_step());
         let grid = self.grid.map(|(grid, _)| grid);
         let mut times: Vec<f64> = curves.iter().flat_map(|c| c.times()).copied().collect();
         if let (Some(grid), false) = (grid, linear) {
@@ -457,6 +457,9 @@ impl<'a> Builder<'a> {
                     *time = near;
                 }
             }
+        }
+        for curve in curves {
+            curve.before_steps(&mut times);
         }
         times.sort_by(f64::total_cmp);
         times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);

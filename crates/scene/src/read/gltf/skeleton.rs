@@ -139,6 +139,7 @@ impl Skeletons {
                     parent: tree.parents[node].and_then(|p| place[p]),
                     rest: tree.rest(node),
                     shell: number("shell").filter(|s| *s > 0.0 && *s < 1e15),
+                    rotation_order: None,
                     ends: Vec::new(),
                     layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
                     bias: number("bias"),
@@ -298,7 +299,8 @@ fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track 
     let times = || (0..grid.samples).map(|i| grid.time(i));
     let vector = |curve: &Option<Curve>| {
         let curve = curve.as_ref().filter(|curve| !curve.is_constant())?;
-        SubTrack::new(times().map(|t| curve.at(t).into()).collect())
+        let values = SubTrack::new(times().map(|t| curve.at(t).into()).collect());
+        values.map(|values| values.hold(curve.is_step()))
     };
     if let Some(translation) = vector(&curves.translation) {
         out.translation = translation;
@@ -310,7 +312,7 @@ fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track 
     if let Some(curve) = rotation
         && let Some(rotation) = SubTrack::new(times().map(|t| curve.rotation(t)).collect())
     {
-        out.rotation = rotation;
+        out.rotation = rotation.hold(curve.is_step());
     }
     out
 }

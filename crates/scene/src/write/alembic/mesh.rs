@@ -4,6 +4,7 @@ use super::plan::{Plan, blank};
 use super::property::{Content, Leaf, Property};
 use crate::read::alembic::core::Pod;
 use crate::read::alembic::murmur::murmur3;
+use crate::write::corners::Distinct;
 use crate::{Attribute, Channel, Error, Identity, Mesh, Scope, Winding};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -289,13 +290,112 @@ fn attribute<'a, const N: usize>(
             components,
         ));
     };
-    let values = narrow(plan, ".vals", &meta, &attribute.values, None, components);
-    let indices = array(plan, ".indices", "", indices, corners);
+    let both = match attribute.values.len() == indices.len() {
+        true => distinct(plan, &attribute.values, indices, &meta, components, corners),
+        false => vec![
+            narrow(plan, ".vals", &meta, &attribute.values, None, components),
+            array(plan, ".indices", "", indices, corners),
+        ],
+    };
     Some(Property {
         name: name.into(),
         meta,
-        content: Content::Compound(vec![values, indices]),
+        content: Content::Compound(both),
     })
+}
+
+/// A palette at one sample without what is in it twice, and indices into that.
+struct Palette<'a, const N: usize> {
+    values: &'a Channel<[f32; N]>,
+    indices: &'a Channel<u32>,
+    /// Number of the sample that is held.
+    held: Option<usize>,
+    list: Vec<[f32; N]>,
+    of: Vec<u32>,
+}
+
+impl<const N: usize> Palette<'_, N> {
+    fn load(&mut self, i: usize) -> Result<(), Error> {
+        if self.held == Some(i) {
+            return Ok(());
+        }
+        self.held = None;
+        let mut values = Vec::new();
+        self.values.read(i, &mut values)?;
+        self.indices.read(i, &mut self.of)?;
+        let mut list = Distinct::new();
+        let mut now = vec![u32::MAX; values.len()];
+        for index in &mut self.of {
+            // One that points nowhere still does.
+            let Some(slot) = now.get_mut(*index as usize) else {
+                *index = u32::MAX;
+                continue;
+            };
+            if *slot == u32::MAX {
+                let value = values[*index as usize];
+                *slot = list.number(value.map(f32::to_bits), value);
+            }
+            *index = *slot;
+        }
+        self.list = list.list;
+        self.held = Some(i);
+        Ok(())
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let both = [self.values.identity(i), self.indices.identity(i)];
+        murmur3(&both.map(u128::to_le_bytes).concat())
+    }
+}
+
+/// `.vals` and `.indices` of a palette that has as many samples as its indices: each value once.
+fn distinct<'a, const N: usize>(
+    plan: &mut Plan<'a>,
+    values: &'a Channel<[f32; N]>,
+    indices: &'a Channel<u32>,
+    meta: &str,
+    components: usize,
+    faces: Option<Rc<Faces<'a>>>,
+) -> Vec<Property> {
+    let palette = Rc::new(RefCell::new(Palette {
+        values,
+        indices,
+        held: None,
+        list: Vec::new(),
+        of: Vec::new(),
+    }));
+    let faces = faces.filter(|f| f.reverse);
+    let form = (false, Pod::F32, components);
+    let (of_values, same_values) = (palette.clone(), palette.clone());
+    let vals = plan.channel(".vals", meta, values, form, move |i, out| {
+        let mut palette = of_values.borrow_mut();
+        palette.load(i)?;
+        palette.list.iter().for_each(|v| v.put(components, out));
+        Ok(())
+    });
+    let (of_indices, by_faces) = (palette.clone(), faces.clone());
+    let form = (false, Pod::U32, 1);
+    let numbers = plan.channel(".indices", "", indices, form, move |i, out| {
+        let mut palette = of_indices.borrow_mut();
+        palette.load(i)?;
+        let mut of = palette.of.clone();
+        if let Some(faces) = &by_faces {
+            faces.reverse(&mut of, indices.time(i))?;
+        }
+        of.iter().for_each(|v| v.put(1, out));
+        Ok(())
+    });
+    if let Content::Leaf(leaf) = vals.content {
+        plan.leaves[leaf].same = Box::new(move |i| Some(same_values.borrow().identity(i)));
+    }
+    if let Content::Leaf(leaf) = numbers.content {
+        plan.leaves[leaf].same = Box::new(move |i| {
+            let turned = faces.as_ref().map_or(0, |f| f.identity(indices.time(i)));
+            let both = [palette.borrow().identity(i), turned];
+            Some(murmur3(&both.map(u128::to_le_bytes).concat()))
+        });
+    }
+    vec![vals, numbers]
 }
 
 /// The faces at a time, for reversing what is attached to their corners.
@@ -314,7 +414,7 @@ impl Faces<'_> {
         }
     }
 
-    /// Turns each face's values round, if there is one for every corner.
+    /// Turns each face's values round, if there is one for every corner; the first stays the first.
     fn reverse<T>(&self, values: &mut [T], time: f64) -> Result<(), Error> {
         if self.counts.is_empty() {
             return Ok(());
@@ -334,7 +434,9 @@ impl Faces<'_> {
         let mut rest = values;
         for n in counts.iter().map(size) {
             let (face, others) = rest.split_at_mut(n);
-            face.reverse();
+            if let Some((_, after)) = face.split_first_mut() {
+                after.reverse();
+            }
             rest = others;
         }
         Ok(())

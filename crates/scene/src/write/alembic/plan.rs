@@ -3,7 +3,8 @@
 use super::mesh::add_mesh;
 use super::property::{Content, Fill, Leaf, Property, Same, Written};
 use crate::read::alembic::core::Pod;
-use crate::{Channel, MeshId, NodeId, NodeKind, Scene, TimeSampling, Transform};
+use crate::{Channel, Identity, MeshId, NodeId, NodeKind, Scene, TimeSampling, Transform};
+use glam::DMat4;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -20,13 +21,13 @@ pub(super) struct Plan<'a> {
     pub samplings: Samplings,
     /// The archive's.
     pub meta: String,
-    scene: &'a Scene,
+    pub scene: &'a Scene,
 }
 
 #[derive(Default)]
 pub(super) struct Object {
     pub name: String,
-    path: String,
+    parent: usize,
     pub meta: String,
     pub children: Vec<usize>,
     pub properties: Vec<Property>,
@@ -59,13 +60,25 @@ impl<'a> Plan<'a> {
         }
         for (id, node) in scene.nodes.iter().enumerate() {
             if let (Some(target), Some((object, _))) = (node.instance_of, places[id]) {
-                let path = places[target].map_or("/", |t| &plan.objects[t.0].path);
+                let path = places[target].map_or("/".into(), |t| plan.path(t.0));
                 let text = [path.as_bytes(), &[0]].concat();
                 let leaf = plan.constant(".instanceSource", "", Pod::String, 1, text);
                 plan.objects[object].properties.push(leaf);
             }
         }
+        plan.clips();
         plan
+    }
+
+    /// Names from the top down to an object.
+    fn path(&self, object: usize) -> String {
+        let above = |&at: &usize| (at > 0).then(|| self.objects[at].parent);
+        let mut names: Vec<&str> = std::iter::successors(Some(object), above)
+            .filter(|&at| at > 0)
+            .map(|at| self.objects[at].name.as_str())
+            .collect();
+        names.reverse();
+        format!("/{}", names.join("/"))
     }
 
     /// A new child of `parent`, under `name` or one like it that is free.
@@ -82,8 +95,8 @@ impl<'a> Plan<'a> {
         }
         let index = self.objects.len();
         self.objects.push(Object {
-            path: format!("{}/{name}", self.objects[parent].path),
             name,
+            parent,
             meta: meta.into(),
             ..Object::default()
         });
@@ -105,15 +118,8 @@ impl<'a> Plan<'a> {
                 return (object, object);
             }
             (_, transform) => {
-                let meta = "schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform";
-                let object = self.add_object(parent, &node.name, meta);
                 let properties = transform.as_ref().map_or(Vec::new(), |t| self.transform(t));
-                self.objects[object].properties.push(Property {
-                    name: ".xform".into(),
-                    meta: "schema=AbcGeom_Xform_v3".into(),
-                    content: Content::Compound(properties),
-                });
-                object
+                self.add_xform(parent, &node.name, properties)
             }
         };
         self.visibility(object, node.visibility.as_ref());
@@ -122,6 +128,18 @@ impl<'a> Plan<'a> {
             add_mesh(self, &self.scene.meshes[mesh], object, &name);
         }
         (object, object)
+    }
+
+    /// A transform with what its schema says.
+    pub fn add_xform(&mut self, parent: usize, name: &str, properties: Vec<Property>) -> usize {
+        let meta = "schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform";
+        let object = self.add_object(parent, name, meta);
+        self.objects[object].properties.push(Property {
+            name: ".xform".into(),
+            meta: "schema=AbcGeom_Xform_v3".into(),
+            content: Content::Compound(properties),
+        });
+        object
     }
 
     fn visibility(&mut self, object: usize, visibility: Option<&'a Channel<i8>>) {
@@ -168,19 +186,35 @@ impl<'a> Plan<'a> {
             ..blank(true, Pod::Bool, 1, sampling, samples)
         };
         let inherits = self.leaf(".inherits", "", leaf);
+        let at = move |i: usize| by_inherits.map_or(i, |_| 0);
+        let mut values = Vec::new();
+        let read = move |i: usize| {
+            matrix.read(at(i), &mut values)?;
+            Ok(values.first().copied().unwrap_or_default())
+        };
+        let same = move |i: usize| matrix.identity(at(i));
+        let mut properties = vec![inherits];
+        properties.extend(self.matrices((sampling, samples), read, same));
+        properties
+    }
 
+    /// What `.xform` has beside `.inherits`, of so many samples of a time sampling: their matrices, and what is equal for
+    /// equal ones.
+    pub fn matrices(
+        &mut self,
+        (sampling, samples): (usize, usize),
+        mut read: impl FnMut(usize) -> Result<DMat4, crate::Error> + 'a,
+        same: impl Fn(usize) -> Identity + 'a,
+    ) -> Vec<Property> {
         let ops = self.constant(".ops", "", Pod::U8, 1, vec![0x30]);
 
         // Elements that change, one bit each, and whether any matrix is not the identity.
         let changing = Rc::new(Cell::new(0u16));
         let moved = changing.clone();
-        let at = move |i: usize| by_inherits.map_or(i, |_| 0);
         let mut first = None;
-        let mut values = Vec::new();
         let leaf = Leaf {
             fill: Box::new(move |i, out| {
-                matrix.read(at(i), &mut values)?;
-                let matrix = values.first().copied().unwrap_or_default().to_cols_array();
+                let matrix = read(i)?.to_cols_array();
                 let first = first.get_or_insert(matrix);
                 for (bit, (a, b)) in matrix.iter().zip(first).enumerate() {
                     moved.set(moved.get() | u16::from(a.to_bits() != b.to_bits()) << bit);
@@ -188,12 +222,12 @@ impl<'a> Plan<'a> {
                 out.extend(matrix.iter().flat_map(|v| v.to_le_bytes()));
                 Ok(())
             }),
-            same: Box::new(move |i| Some(matrix.identity(at(i)))),
+            same: Box::new(move |i| Some(same(i))),
             ..blank(true, Pod::F64, 16, sampling, samples)
         };
         let vals = self.leaf(".vals", "", leaf);
         let flag = self.constant("isNotConstantIdentity", "", Pod::Bool, 1, vec![1]);
-        let mut properties = vec![inherits, ops, vals, flag];
+        let mut properties = vec![ops, vals, flag];
         if samples > 1 {
             let leaf = Leaf {
                 fill: Box::new(move |_, out| {

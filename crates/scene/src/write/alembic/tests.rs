@@ -147,11 +147,18 @@ fn faces_and_their_corners_are_turned_to_alembics_way() {
             Winding::Clockwise => list,
             Winding::CounterClockwise => list
                 .chunks(4)
-                .flat_map(|f| f.iter().rev().copied())
+                .flat_map(|f| [f[0], f[3], f[2], f[1]])
                 .collect(),
         };
-        let faces = scene(Winding::Clockwise).meshes[0].face_indices.clone();
-        assert_eq!(values(&b.face_indices, 0), values(&faces, 0));
+        let faces = values(&a.face_indices, 0);
+        let faces: Vec<i32> = match winding {
+            Winding::Clockwise => faces,
+            Winding::CounterClockwise => faces
+                .chunks(4)
+                .flat_map(|f| [f[0], f[3], f[2], f[1]])
+                .collect(),
+        };
+        assert_eq!(values(&b.face_indices, 0), faces);
         assert_eq!(
             values(&b.uvs[0].values, 0),
             turned(values(&a.uvs[0].values, 0))
@@ -255,7 +262,7 @@ fn faces_that_change_are_turned_by_those_of_their_time() {
     );
     mesh.face_counts = at(vec![vec![3], vec![2, 3], vec![]]);
     mesh.face_indices = at(vec![vec![0, 1, 2], vec![0, 1, 2, 3, 4], vec![]]);
-    mesh.uvs[0].values = Channel::in_memory(times.clone(), vec![vec![[0.5; 2]; 2]; 3]);
+    mesh.uvs[0].values = Channel::in_memory(times.clone(), vec![vec![[0.5; 2], [0.0; 2]]; 3]);
     mesh.uvs[0].indices = Some(Channel::in_memory(
         times,
         vec![vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]],
@@ -268,12 +275,12 @@ fn faces_that_change_are_turned_by_those_of_their_time() {
     let sample = |c: &Channel<i32>| [0, 1, 2].map(|i| values(c, i));
     assert_eq!(
         sample(&mesh.face_indices),
-        [vec![2, 1, 0], vec![1, 0, 4, 3, 2], vec![]]
+        [vec![0, 2, 1], vec![0, 1, 2, 4, 3], vec![]]
     );
     let indices = mesh.uvs[0].indices.as_ref().unwrap();
     assert_eq!(
         [0, 1, 2].map(|i| values(indices, i)),
-        [vec![1, 1, 0], vec![1, 0, 1, 1, 0], vec![]]
+        [vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]]
     );
 }
 

@@ -71,6 +71,24 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
 
+    /// The first so many of the numbers of each vertex.
+    pub fn numbers(
+        &mut self,
+        values: &[[f32; 4]],
+        components: usize,
+    ) -> Result<Index<Accessor>, Error> {
+        fn first<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
+            let of = |v: &[f32; 4]| std::array::from_fn(|i| v[i]);
+            values.iter().map(of).collect()
+        }
+        match components {
+            1 => self.floats(&first::<1>(values), Use::Vertices, false),
+            2 => self.floats(&first::<2>(values), Use::Vertices, false),
+            3 => self.floats(&first::<3>(values), Use::Vertices, false),
+            _ => self.floats(values, Use::Vertices, false),
+        }
+    }
+
     /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set.
     pub fn one_hot(
         &mut self,

@@ -1,5 +1,5 @@
-//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers: of each sub-track only what is not the rest
-//! pose; layers and biases of joints, scalar tracks and markers as extras.
+//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers, or STEP ones where values are held: of each sub-track
+//! only what is not the rest pose in any clip of the skeleton; layers and biases of joints, scalar tracks and markers as extras.
 
 use super::Tree;
 use super::buffer::Use;
@@ -24,6 +24,30 @@ fn metres(unit: Option<Unit>) -> f64 {
 
 fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
+}
+
+/// What lies between samples.
+fn how(held: bool) -> Interpolation {
+    match held {
+        true => Interpolation::Step,
+        false => Interpolation::Linear,
+    }
+}
+
+/// For each joint of a skeleton whether its rotation, translation and scale leave the rest pose in any of its clips. Then all of them say
+/// where it is: a program that goes from one animation to another leaves what the next one does not name as it was.
+fn written(scene: &Scene, skeleton: usize) -> Vec<[bool; 3]> {
+    let joints = &scene.skeletons[skeleton].joints;
+    let mut written = vec![[false; 3]; joints.len()];
+    for clip in scene.clips.iter().filter(|clip| clip.skeleton == skeleton) {
+        for ((track, joint), written) in clip.tracks.iter().zip(joints).zip(&mut written) {
+            let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
+            written[0] |= !r.is_constant() || r.at(0) != joint.rest.rotation;
+            written[1] |= !t.is_constant() || t.at(0) != joint.rest.translation;
+            written[2] |= !s.is_constant() || s.at(0) != joint.rest.scale;
+        }
+    }
+    written
 }
 
 pub(super) fn extras(value: Value) -> Extras {
@@ -129,11 +153,10 @@ impl Tree<'_> {
                 && track.translation.is_constant()
                 && track.scale.is_constant()
         });
-        let joints = &scene.skeletons[clip.skeleton].joints;
+        let written = written(scene, clip.skeleton);
         for (j, (track, &node)) in clip.tracks.iter().zip(nodes).enumerate() {
-            let rest = joints[j].rest;
-            let mut samples = |constant: bool, at_rest: bool| -> Result<_, Error> {
-                Ok(match (constant, at_rest) {
+            let mut samples = |constant: bool, part: usize| -> Result<_, Error> {
+                Ok(match (constant, !written[j][part]) {
                     (false, _) => Some((whole, clip.samples)),
                     (true, true) => None,
                     (true, false) => {
@@ -153,12 +176,18 @@ impl Tree<'_> {
             let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
             // Where nothing moves, one track still says how long that is.
             let idle = still && j == 0;
-            let moved = samples(t.is_constant() && !idle, t.at(0) == rest.translation)?;
-            let turned = samples(r.is_constant(), r.at(0) == rest.rotation)?;
-            let scaled = samples(s.is_constant(), s.at(0) == rest.scale)?;
+            let turned = samples(r.is_constant(), 0)?;
+            let moved = samples(t.is_constant() && !idle, 1)?;
+            let scaled = samples(s.is_constant(), 2)?;
             if let Some((input, n)) = moved {
                 let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
-                self.put(node, Property::Translation, input, &values)?;
+                self.put(
+                    node,
+                    Property::Translation,
+                    input,
+                    &values,
+                    how(t.is_held()),
+                )?;
             }
             if let Some((input, n)) = turned {
                 let mut last = DQuat::IDENTITY;
@@ -169,11 +198,11 @@ impl Tree<'_> {
                         last.to_array().map(|v| v as f32)
                     })
                     .collect();
-                self.put(node, Property::Rotation, input, &values)?;
+                self.put(node, Property::Rotation, input, &values, how(r.is_held()))?;
             }
             if let Some((input, n)) = scaled {
                 let values: Vec<_> = (0..n).map(|i| vector(s.at(i))).collect();
-                self.put(node, Property::Scale, input, &values)?;
+                self.put(node, Property::Scale, input, &values, how(s.is_held()))?;
             }
         }
         let mut more = serde_json::Map::new();
@@ -208,9 +237,10 @@ impl Tree<'_> {
         property: Property,
         input: Index<Accessor>,
         values: &[[f32; N]],
+        how: Interpolation,
     ) -> Result<(), Error> {
         let output = self.meshes.document.floats(values, Use::Animation, false)?;
-        self.channel(node, property, Interpolation::Linear, input, output);
+        self.channel(node, property, how, input, output);
         Ok(())
     }
 }

@@ -290,6 +290,36 @@ impl<'a> Meshes<'a> {
             );
         }
 
+        if mesh.velocities.is_some() {
+            self.remark(mesh, "glTF holds no velocities; they were left out");
+        }
+        for numbers in &mesh.numbers {
+            let values = PerCorner::read(&numbers.attribute, mesh, time)?;
+            let name = &numbers.attribute.name;
+            if values.splits() {
+                let what = format!(
+                    "'{name}' is of faces or corners, which glTF cannot hold: it was left out"
+                );
+                self.remarks.insert(Remark::new(&mesh.path, what));
+                continue;
+            }
+            if self.moves(&numbers.attribute.values, mesh, plan) {
+                let what =
+                    format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
+                self.remarks.insert(Remark::new(&mesh.path, what));
+            }
+            let of = |c: &Corner| {
+                values
+                    .at(c.point as usize, 0, 0)
+                    .unwrap_or_default()
+                    .map(finite)
+            };
+            let values: Vec<[f32; 4]> = list.iter().map(of).collect();
+            let accessor = self.document.numbers(&values, numbers.components)?;
+            let name = name.trim_start_matches('_').to_owned();
+            attributes.insert(Valid(Semantic::Extras(name)), accessor);
+        }
+
         let mut targets = Vec::new();
         if run.skin.is_none() && (plan.moves || plan.normals_move) {
             let mut rows = vec![None];
