@@ -16,7 +16,7 @@ use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
 use meshreel::{LodTriangles, Reel, Transform as Trs};
 use meshreel_scene::{
-    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, SAME_TIME,
+    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark, SAME_TIME,
     Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
 };
 use polygons::Polygons;
@@ -88,6 +88,13 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         },
         fps: (description.fps > 0.0).then_some(description.fps),
         metadata: vec![("generator".into(), description.generator.clone())],
+        ranges: (reel.ranges().iter())
+            .map(|range| NamedRange {
+                name: range.name.clone(),
+                start: reel.time(range.first as usize),
+                end: reel.time(range.last() as usize),
+            })
+            .collect(),
         format: "reel",
         nodes,
         meshes,

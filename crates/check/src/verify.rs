@@ -74,6 +74,7 @@ pub fn verify(
     }
     let survey = Survey::new(scene, &asked)?;
     let frames = match_frames(&survey, reel, &mut failures);
+    match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
     let plan = Plan {
@@ -199,6 +200,24 @@ fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Ve
         failures.add("", None, || format!("the frame at {time} s is missing"));
     }
     out
+}
+
+/// The file has the source's named ranges of frames, and no others.
+fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
+    let wanted = sample::frame_ranges(&survey.scene.ranges, &survey.times);
+    let there = reel.ranges().iter().map(|range| {
+        let (first, frames) = (range.first as usize, range.frames as usize);
+        (range.name.clone(), first, frames)
+    });
+    if !there.eq(wanted.iter().cloned()) {
+        failures.add("", None, || {
+            let names: Vec<&str> = wanted.iter().map(|(name, ..)| &name[..]).collect();
+            format!(
+                "its named ranges of frames are not those of the source's animations ({})",
+                names.join(", ")
+            )
+        });
+    }
 }
 
 /// Node of each placement, by path.

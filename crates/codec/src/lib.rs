@@ -24,6 +24,7 @@ pub mod octahedral;
 pub mod parallelogram;
 pub mod qtangent;
 pub mod quantize;
+pub mod ranges;
 pub mod record;
 pub mod residual;
 mod search;

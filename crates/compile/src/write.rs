@@ -16,6 +16,7 @@ use crate::{Error, Options, Preset, pipeline, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
     index,
+    ranges::{self, FrameRange},
     record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
     soft::schedule::Schedule,
     source_map::{self, SourceMap},
@@ -40,6 +41,7 @@ const DETAIL: u16 = 13;
 const DRAWN: u16 = 14;
 const ATTRIBUTES: u16 = 15;
 const NUMBERS: u16 = 16;
+const RANGES: u16 = 17;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -49,6 +51,8 @@ pub struct Job<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub times: &'a [f64],
+    /// Named parts of these.
+    pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
     /// Unique meshes and where they are placed.
     pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
@@ -416,6 +420,14 @@ pub fn write(
     for (kind, raw, bytes) in &job.clip_chunks {
         output.chunk(*kind, *raw, bytes)?;
     }
+    if !job.ranges.is_empty() {
+        let (mut raw, mut packed) = (Vec::new(), Vec::new());
+        ranges::encode(&job.ranges, &mut raw);
+        check_size("the names of ranges", raw.len())?;
+        // How much it holds follows from nothing else.
+        compressor.compress_bounded(&raw, &mut packed);
+        output.chunk(RANGES, raw.len() as u32, &packed)?;
+    }
     let setup = nodes.as_ref().map_or(&[][..], |nodes| &nodes.setup);
     let description = describe(
         job,
@@ -720,7 +732,8 @@ fn describe(
 /// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (PROMISE.md §4).
 fn period(job: &Job<'_>) -> f64 {
     let n = job.times.len();
-    if n < 2 {
+    // Several animations are no cycle.
+    if n < 2 || job.ranges.len() > 1 {
         return 0.0;
     }
     let duration = job.times[n - 1] - job.times[0];

@@ -116,6 +116,7 @@ pub use error::Error;
 pub use io::{Read, Source, Token};
 pub use jobs::{Job, Pool};
 pub use mesh::{MeshView, Range};
+pub use meshreel_codec::ranges::FrameRange;
 pub use meshreel_codec::record;
 pub use meshreel_codec::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;

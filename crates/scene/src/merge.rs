@@ -99,6 +99,15 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
         )),
         _ => {}
     }
+    match (&merged.ranges[..], &scene.ranges[..]) {
+        ([], ranges) => merged.ranges = ranges.to_vec(),
+        (_, []) => {}
+        (first, other) if first != other => remarks.push(Remark::new(
+            "/",
+            "the inputs have different named ranges of time; those of the first are kept",
+        )),
+        _ => {}
+    }
     for (key, value) in &scene.metadata {
         if !merged.metadata.iter().any(|(known, _)| known == key) {
             merged.metadata.push((key.clone(), value.clone()));

@@ -25,12 +25,23 @@ pub struct Scene {
     pub unit: Option<Unit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
     pub fps: Option<f64>,
+    /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is interpolated from the end of one to the next.
+    pub ranges: Vec<NamedRange>,
     /// What the file says about itself (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
     /// Counts that only the reader knows (face sets and instance objects are no nodes).
     pub counts: Counts,
+}
+
+/// A part of the timeline, in seconds: its first and its last frame are at its ends.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct NamedRange {
+    pub name: String,
+    pub start: f64,
+    pub end: f64,
 }
 
 /// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face sets among

@@ -198,8 +198,9 @@ pub struct Content {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes; all are kept as clips [default: the first that moves something]
-    #[arg(long, value_name = "NAME|N", help_heading = "Content")]
+    /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named ranges. Those of skeletons are all kept as clips in any case
+    /// [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N|all", help_heading = "Content")]
     pub animation: Option<String>,
     /// Length unit of inputs that carry none: m, cm, mm or in
     #[arg(long, value_name = "UNIT", help_heading = "Content")]
@@ -285,8 +286,8 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes [default: the first that moves something]
-    #[arg(long, value_name = "NAME|N")]
+    /// Which animation of a glTF file moves its meshes, or all, one after the other [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N|all")]
     pub animation: Option<String>,
     /// The whole tree, with user properties
     #[arg(long)]

@@ -60,6 +60,8 @@ struct ReelInfo {
     frames: usize,
     start: f64,
     duration: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<RangeInfo>,
     bounds: [f32; 6],
     file_bytes: u64,
     source_map_bytes: u64,
@@ -74,6 +76,44 @@ struct ReelInfo {
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
+}
+
+/// A named part of the animation.
+#[derive(Serialize)]
+pub struct RangeInfo {
+    name: String,
+    first: usize,
+    frames: usize,
+    start: f64,
+    duration: f64,
+}
+
+impl RangeInfo {
+    /// Of so many frames from `first` on.
+    pub fn new(name: &str, first: usize, frames: usize, time: impl Fn(usize) -> f64) -> RangeInfo {
+        RangeInfo {
+            name: name.into(),
+            first,
+            frames,
+            start: time(first),
+            duration: time(first + frames - 1) - time(first),
+        }
+    }
+}
+
+/// One line for each range.
+pub fn range_lines(ranges: &[RangeInfo]) -> Vec<String> {
+    let line = |range: &RangeInfo| {
+        format!(
+            "{}: frames {} to {}, {} s from {} s",
+            one_line(&range.name),
+            range.first,
+            range.first + range.frames - 1,
+            units::short(range.duration),
+            units::short(range.start)
+        )
+    };
+    ranges.iter().map(line).collect()
 }
 
 /// Where a file's bytes are.
@@ -218,6 +258,12 @@ impl ReelInfo {
             frames: frames.len(),
             start,
             duration: frames.last().map_or(0.0, |frame| frame.time - start),
+            ranges: (reel.ranges().iter())
+                .map(|range| {
+                    let (first, count) = (range.first as usize, range.frames as usize);
+                    RangeInfo::new(&range.name, first, count, |frame| reel.time(frame))
+                })
+                .collect(),
             bounds: header.bounds,
             file_bytes,
             source_map_bytes: source_map,
@@ -336,6 +382,9 @@ impl ReelInfo {
                 }
             ),
         );
+        for range in range_lines(&self.ranges) {
+            field("range", range);
+        }
         field(
             "decoder",
             format!("{} of memory", units::bytes(self.decoder_memory_bytes)),

@@ -555,7 +555,8 @@ impl Joints {
     fn matrices(&self, time: f64) -> Vec<DAffine3> {
         let mut world = Vec::new();
         let rig = &self.rig;
-        self.posing.world(&rig.tree, &rig.take, time, &mut world);
+        let (animation, time) = rig.takes.at(time);
+        self.posing.world(&rig.tree, animation, time, &mut world);
         let joints = self.places.iter().zip(&self.inverse_bind);
         joints
             .map(|(&place, inverse)| world[place] * *inverse)
@@ -624,10 +625,9 @@ impl Deformation {
                 inverse_bind: binding.inverse_bind.clone(),
             })
         });
-        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.take))
-            || rig
-                .weights(placement.node)
-                .is_some_and(|curve| !curve.is_constant());
+        let weights = rig.takes.of_node(placement.node);
+        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
+            || rig.takes.change(weights.flat_map(|c| &c.weights));
         let still = || {
             let sampling = TimeSampling::Uniform {
                 start: 0.0,
@@ -677,8 +677,8 @@ impl Deformation {
 
     /// Weights of the morph targets at `time`.
     fn weights(&self, time: f64, out: &mut Vec<f64>) {
-        match self.rig.weights(self.node) {
-            Some(curve) => curve.fill(time, out),
+        match self.rig.takes.weights(self.node, time) {
+            Some((curve, time)) => curve.fill(time, out),
             None => out.clone_from(&self.weights),
         }
     }

@@ -181,7 +181,15 @@ impl Skeletons {
                 let curves = |node: &usize| animation.nodes.get(node);
                 let moved =
                     |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
-                if !with_clips[s] || !nodes.iter().any(|node| moved(&node)) {
+                // Faces are animated by weights alone.
+                let weighs = |(node, curves): (&usize, &animation::Curves)| {
+                    let skin = document.root.nodes[*node].skin;
+                    let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
+                    own && curves.weights.is_some()
+                };
+                let own = nodes.iter().any(|node| moved(&node))
+                    || animation.nodes.iter().any(weighs);
+                if !with_clips[s] || !own {
                     continue;
                 }
                 let moving: usize = nodes

@@ -1,5 +1,5 @@
 //! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets, materials
-//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own.
+//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own, and so is each named range of the timeline.
 //!
 //! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it.
 //!
@@ -9,6 +9,7 @@
 mod buffer;
 mod clip;
 mod mesh;
+mod ranges;
 mod skin;
 
 use crate::sample::World;
@@ -132,7 +133,10 @@ pub fn write(
             "glTF's unit is the metre: everything hangs on a node that scales it so",
         ));
     }
-    tree.close_animation("animation", None);
+    match &scene.ranges[..] {
+        [] => tree.close_animation("animation", None),
+        ranges => tree.close_ranges(ranges)?,
+    }
     let skeletons = tree.skeletons(scene, &mut roots);
     for clip in &scene.clips {
         tree.clip(scene, clip, &skeletons[clip.skeleton])?;
