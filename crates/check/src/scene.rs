@@ -16,8 +16,8 @@ use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
 use meshreel::{LodTriangles, Reel, Transform as Trs};
 use meshreel_scene::{
-    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark, SAME_TIME,
-    Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
+    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark,
+    SAME_TIME, Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
 };
 use polygons::Polygons;
 pub use skin::{SkinError, skin_errors};

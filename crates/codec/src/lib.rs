@@ -27,6 +27,7 @@ pub mod quantize;
 pub mod ranges;
 pub mod record;
 pub mod residual;
+pub mod rig;
 mod search;
 pub mod skin;
 pub mod soft;

@@ -61,7 +61,9 @@ pub fn decode(bytes: &[u8], frames: u32) -> Result<Vec<FrameRange>, Corrupt> {
         let behind = first.and_then(|first| first.checked_add(own));
         let (Some(first), Some(behind)) = (first, behind.filter(|b| own > 0 && *b <= frames))
         else {
-            return Err(Corrupt("a range without frames, or of frames that are not there"));
+            return Err(Corrupt(
+                "a range without frames, or of frames that are not there",
+            ));
         };
         end = behind;
         ranges.push(FrameRange {

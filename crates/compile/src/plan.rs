@@ -297,7 +297,8 @@ impl<'a> Compiler<'a> {
             }
         }
         if ranges.len() > 1 && self.options.cycle {
-            let what = "several animations one after the other are no closed cycle; --cycle does nothing";
+            let what =
+                "several animations one after the other are no closed cycle; --cycle does nothing";
             self.remarks.push(Remark::new("--cycle", what));
         }
         if !ranges.is_empty() {

@@ -15,10 +15,10 @@ use crate::still::Own;
 use crate::words::Words;
 use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::fluid::Work;
+use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, Material, MeshRecord, Method, NodeRecord, StreamRecord,
 };
-use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::soft::decode::Static;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader};
 use std::collections::HashSet;

@@ -12,10 +12,10 @@ use crate::statics::Statics;
 use crate::still::{Own, Windows};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::grid;
+use meshreel_codec::ranges::{self, FrameRange};
 use meshreel_codec::record::{
     self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
 };
-use meshreel_codec::ranges::{self, FrameRange};
 use meshreel_codec::source_map::{self, SourceMap};
 use meshreel_format::{ChunkEntry, FrameEntry, ReadAt, Reader};
 use std::collections::HashMap;
@@ -59,6 +59,8 @@ pub mod kind {
     pub const NUMBERS: u16 = 16;
     /// Named ranges of frames.
     pub const RANGES: u16 = 17;
+    /// Rigs of meshes.
+    pub const RIGS: u16 = 18;
 }
 
 /// How a frame is decoded.

@@ -267,10 +267,14 @@ mod tests {
         };
         let timeline = Timeline::new((0..9).map(f64::from), 0.0);
         let leads = |timeline: &Timeline| -> Vec<bool> {
-            (0..timeline.frame_count()).map(|i| timeline.leads_on(i)).collect()
+            (0..timeline.frame_count())
+                .map(|i| timeline.leads_on(i))
+                .collect()
         };
         assert_eq!(leads(&timeline), [true; 9]);
-        let cut = timeline.cut(&[range(0, 3), range(3, 1), range(6, 3)]).halving();
+        let cut = timeline
+            .cut(&[range(0, 3), range(3, 1), range(6, 3)])
+            .halving();
         assert_eq!(
             leads(&cut),
             [true, true, false, false, true, false, true, true, true]

@@ -55,13 +55,16 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
         }
         // Skeletons and clips have no paths that could meet: all are kept.
         let first_skeleton = merged.skeletons.len();
+        let first_clip = merged.clips.len();
         merged
             .meshes
             .extend(scene.meshes.into_iter().map(|mut mesh| {
                 if let Some(skin) = &mut mesh.skin
                     && let Some(skeleton) = skin.skeleton
                 {
-                    Arc::make_mut(skin).skeleton = Some(skeleton + first_skeleton);
+                    let skin = Arc::make_mut(skin);
+                    skin.skeleton = Some(skeleton + first_skeleton);
+                    skin.driven.iter_mut().for_each(|(c, _)| *c += first_clip);
                 }
                 mesh
             }));

@@ -6,8 +6,8 @@
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Identity, Mesh, NamedRange, Numbers, Placed, SAME_TIME, Scene, Scope, Source,
-    TimeSampling, Transform,
+    Attribute, Channel, Error, Identity, Mesh, NamedRange, Numbers, Placed, SAME_TIME, Scene,
+    Scope, Source, TimeSampling, Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use std::collections::HashSet;

@@ -5,4 +5,5 @@ mod demo;
 mod files;
 mod info;
 mod play;
+mod ranges;
 mod usage;

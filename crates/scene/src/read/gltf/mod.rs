@@ -13,6 +13,7 @@
 
 mod accessor;
 mod animation;
+mod deform;
 mod document;
 mod mesh;
 mod skeleton;
@@ -25,9 +26,10 @@ use crate::{
     Unit,
 };
 use animation::{Animation, Curves};
+use deform::{Binding, Placement};
 use document::Document;
 use glam::{DAffine3, DMat4};
-use mesh::{Binding, Placement, Shape};
+use mesh::Shape;
 use skeleton::Skeletons;
 use std::collections::HashMap;
 use std::path::Path;
@@ -42,7 +44,7 @@ const MAX_SKIN_NUMBERS: usize = 1 << 28;
 
 /// What moves nodes.
 struct Rig {
-    tree: Tree,
+    tree: Arc<Tree>,
     /// What is played: for each node the first animation that moves it, or all one after the other.
     takes: Takes,
 }
@@ -81,7 +83,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let bare = root.skins.is_empty() && !root.nodes.iter().any(|node| node.mesh.is_some());
     let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
-    let clips = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
+    let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
     let (takes, disputed) = match played {
         Played::All => (Takes::all(&animations, fps, &document)?, false),
         _ => (None, false),
@@ -97,11 +99,25 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         Played::All => takes.ranges(),
         _ => Vec::new(),
     };
-    let rig = Arc::new(Rig { tree, takes });
+    let tree = Arc::new(tree);
+    let rig = Arc::new(Rig {
+        tree: tree.clone(),
+        takes,
+    });
+    let alone: Vec<Arc<Rig>> = (of_clip.iter())
+        .map(|&a| {
+            Arc::new(Rig {
+                tree: tree.clone(),
+                takes: Takes::any_time(&animations[a]),
+            })
+        })
+        .collect();
+    let drivers = clips.iter().map(|clip| clip.skeleton).zip(alone).collect();
     let mut builder = Builder {
         document: &document,
         rig: &rig,
         skeletons: &skeletons,
+        drivers,
         shapes: HashMap::new(),
         meshes: HashMap::new(),
         scene: Scene {
@@ -320,6 +336,8 @@ struct Builder<'a> {
     document: &'a Arc<Document>,
     rig: &'a Arc<Rig>,
     skeletons: &'a Skeletons,
+    /// For each clip its skeleton, and what plays its animation.
+    drivers: Vec<(usize, Arc<Rig>)>,
     /// Meshes of the file; `None` for one without faces.
     shapes: HashMap<usize, Option<Arc<Shape>>>,
     /// Meshes of the scene that nothing moves, by number in the file.
@@ -580,6 +598,10 @@ impl<'a> Builder<'a> {
             inverse_bind,
             skeleton,
             joints: numbers,
+            clips: (self.drivers.iter().enumerate())
+                .filter(|(_, (own, _))| *own == skeleton)
+                .map(|(clip, (_, rig))| (clip, rig.clone()))
+                .collect(),
         });
         if let Some(sampling) = rig.takes.sampling() {
             self.sampled = true;

@@ -153,7 +153,7 @@ impl Skeletons {
         Ok(out)
     }
 
-    /// A clip for each animation and each skeleton that it moves.
+    /// A clip for each animation and each skeleton that it moves, and the number of the animation for each clip.
     pub fn clips(
         &self,
         document: &Document,
@@ -161,8 +161,8 @@ impl Skeletons {
         animations: &[Animation],
         fps: f64,
         remarks: &mut Vec<Remark>,
-    ) -> Result<Vec<Clip>, Error> {
-        let mut clips = Vec::new();
+    ) -> Result<(Vec<Clip>, Vec<usize>), Error> {
+        let (mut clips, mut of) = (Vec::new(), Vec::new());
         let plain = |s: usize| {
             let skins = document.root.skins.iter().zip(&self.of_skin);
             let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
@@ -187,8 +187,8 @@ impl Skeletons {
                     let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
                     own && curves.weights.is_some()
                 };
-                let own = nodes.iter().any(|node| moved(&node))
-                    || animation.nodes.iter().any(weighs);
+                let own =
+                    nodes.iter().any(|node| moved(&node)) || animation.nodes.iter().any(weighs);
                 if !with_clips[s] || !own {
                     continue;
                 }
@@ -225,6 +225,7 @@ impl Skeletons {
                 scalars(extras, &mut clip, remarks);
                 markers(extras, &mut clip, remarks);
                 clips.push(clip);
+                of.push(a);
             }
             if used && !exact {
                 let what = format!(
@@ -234,7 +235,7 @@ impl Skeletons {
                 remarks.push(Remark::new(&animation.name, what));
             }
         }
-        Ok(clips)
+        Ok((clips, of))
     }
 
     /// Weights of morph targets of meshes on this skeleton.

@@ -67,6 +67,19 @@ impl Takes {
         })
     }
 
+    /// One, to be looked at when one likes.
+    pub fn any_time(animation: &Animation) -> Takes {
+        Takes {
+            fps: None,
+            samples: 1,
+            list: vec![Take {
+                animation: animation.clone(),
+                grid: None,
+                placed: None,
+            }],
+        }
+    }
+
     /// One after the other, as far as they have keys; `None` where none has.
     pub fn all(
         animations: &[Animation],
@@ -164,10 +177,7 @@ impl Takes {
     /// The rate that was chosen where keys have none.
     pub fn guessed(&self) -> Option<f64> {
         let guessed = |take: &Take| take.grid.filter(|(_, exact)| !exact);
-        self.list
-            .iter()
-            .find_map(guessed)
-            .map(|(grid, _)| grid.fps)
+        self.list.iter().find_map(guessed).map(|(grid, _)| grid.fps)
     }
 
     /// All uniform times; none without keys.

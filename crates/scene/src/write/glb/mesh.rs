@@ -250,7 +250,7 @@ impl<'a> Meshes<'a> {
                 attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
                 attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
             }
-            frame.positions.clone_from(&skin.bind_positions);
+            frame.positions = skin.bind_positions.to_vec();
             run.skin = Some((skin, bound.still));
         }
         let positions = frame.vertices(&list, &mut cleaned);
