@@ -8,6 +8,7 @@ pub(crate) mod frames;
 mod numbers;
 mod parts;
 mod polygons;
+mod rig;
 mod skin;
 mod tree;
 
@@ -29,7 +30,7 @@ use tree::{Carried, Object};
 pub enum As {
     /// As points, frame by frame: what is decoded.
     Points,
-    /// With their bones as a skin where these alone keep the promise, else as points.
+    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a skin where these alone keep the promise; else as points.
     #[default]
     Auto,
     /// With their bones as a skin, whatever that leaves out.
@@ -53,6 +54,10 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     let shared = Shared {
         bones,
         lod,
+        rigs: match bones {
+            As::Auto | As::Skins => rig::all(reel)?,
+            As::Points | As::Parts => Vec::new(),
+        },
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel)),
         still: Arc::new(TimeSampling::Uniform {
@@ -139,6 +144,8 @@ struct Shared {
     bones: As,
     /// Level of detail.
     lod: usize,
+    /// Of meshes that clips move.
+    rigs: Vec<rig::Rigged>,
     frames: Arc<Frames>,
     times: Arc<TimeSampling>,
     still: Arc<TimeSampling>,

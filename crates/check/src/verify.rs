@@ -21,6 +21,7 @@ mod nearest;
 mod polygons;
 mod report;
 mod riding;
+mod rig;
 mod rings;
 mod surface;
 mod survey;
@@ -28,7 +29,7 @@ mod tree;
 
 pub use report::{
     ClipReport, Failure, LayerReport, LevelReport, MAX_FAILURES, Matched, MeshReport, Report,
-    TierReport,
+    RigReport, TierReport,
 };
 pub use surface::distances;
 
@@ -97,11 +98,14 @@ pub fn verify(
     }
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let numbers = riding::check(&plan, &mut failures)?;
+    let rigs = rig::check(&plan, &asked, &mut failures)?;
     let (stats, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
     let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
-    Ok(finish(reel, meshes, clips, failures))
+    let report = finish(reel, meshes, clips, failures);
+    let ok = report.ok && rigs.iter().all(|rig| rig.ok);
+    Ok(Report { ok, rigs, ..report })
 }
 
 fn finish(
@@ -113,6 +117,7 @@ fn finish(
     Report {
         ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
         clips,
+        rigs: Vec::new(),
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,

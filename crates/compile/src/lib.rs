@@ -29,6 +29,7 @@ mod predicted;
 pub mod prepare;
 mod remesh;
 pub mod report;
+mod rig;
 mod skin;
 mod still;
 pub mod streams;
@@ -38,11 +39,11 @@ mod write;
 pub use error::Error;
 pub use options::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm,
+    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use remesh::Remeshed;
 pub use report::{
     ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
-    Silent, Spikes, Tried,
+    RigReport, Silent, Spikes, Tried,
 };

@@ -102,19 +102,29 @@ pub fn compile(
             ),
         ));
     }
+    let rigs = crate::rig::candidates(
+        scene,
+        &plans,
+        &errors,
+        times[0],
+        options,
+        &mut compiler.remarks,
+    )?;
+    let (clip_chunks, clips, rigs) = match scene.clips.is_empty() {
+        true => Default::default(),
+        false => pool.install(|| {
+            let remarks = &mut compiler.remarks;
+            crate::clip::file::chunks_and_rigs(scene, options, &rigs, remarks, progress)
+        })?,
+    };
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict {
             remarks: compiler.remarks,
         });
     }
-    let (clip_chunks, clips) = match scene.clips.is_empty() {
-        true => Default::default(),
-        false => pool.install(|| {
-            crate::clip::file::chunks(scene, options, &mut compiler.remarks, progress)
-        })?,
-    };
     let mut job = write::Job {
         clip_chunks,
+        rigs,
         clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
         scene,
         placed: &placed,

@@ -202,6 +202,10 @@ pub struct Content {
     /// [default: the first that moves something]
     #[arg(long, value_name = "NAME|N|all", help_heading = "Content")]
     pub animation: Option<String>,
+    /// Rigs of skinned meshes: bake (a mesh is what frames show) or keep (beside that its bind pose, weights and joints, so that any clip of its skeleton, or a blend of
+    /// clips, can move it, and extract gives it back as one character) [default: bake]
+    #[arg(long, value_name = "RIG", help_heading = "Content")]
+    pub rig: Option<RigName>,
     /// Length unit of inputs that carry none: m, cm, mm or in
     #[arg(long, value_name = "UNIT", help_heading = "Content")]
     pub unit: Option<UnitName>,
@@ -538,6 +542,9 @@ words!(
 words!(
     /// How transforms of rigid parts are kept.
     Form, "form of transforms": Clip = "clip", Packed = "packed"; later:);
+words!(
+    /// What becomes of rigs.
+    RigName, "way to treat rigs": Bake = "bake", Keep = "keep"; later:);
 words!(
     /// How bones come back.
     Bones, "way to give bones back": Auto = "auto", Points = "points", Skins = "skins", Parts = "parts"; later:);

@@ -32,6 +32,8 @@ pub(crate) struct Asked {
     pub cull_hidden: bool,
     /// Animated attributes may be apart.
     pub attributes_apart: bool,
+    /// Rigs of meshes may be there.
+    pub rig: bool,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -224,6 +226,7 @@ impl Asked {
             lod: 0,
             cull_hidden: false,
             attributes_apart: false,
+            rig: false,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -267,6 +270,7 @@ impl Asked {
                 "attributes-apart" => {
                     asked.attributes_apart = value.parse().map_err(|_| bad())?;
                 }
+                "rig" => asked.rig = value == "keep",
                 "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),

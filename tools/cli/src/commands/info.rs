@@ -2,6 +2,7 @@
 
 use super::attributes::{self, AttributeInfo};
 use super::levels::{self, Level};
+use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
@@ -72,6 +73,8 @@ struct ReelInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::ClipInfo>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rigs: Vec<rigs::RigInfo>,
     attributes: Vec<AttributeInfo>,
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,6 +135,7 @@ struct Bytes {
     hidden: u64,
     /// Attributes of parts.
     numbers: u64,
+    rigs: u64,
     tables: u64,
 }
 
@@ -235,6 +239,7 @@ impl ReelInfo {
             .sum::<u64>();
         let level_bytes = reel.chunk_bytes(kind::DETAIL);
         let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
+        let rig_bytes = reel.chunk_bytes(kind::RIGS);
         let number_bytes = reel.chunk_bytes(kind::NUMBERS);
         let sizes = mesh_bytes(reel, wanted)?;
         // Reads static data: what it takes is known afterwards.
@@ -280,10 +285,11 @@ impl ReelInfo {
                 levels: level_bytes,
                 hidden: hidden_bytes,
                 numbers: number_bytes,
+                rigs: rig_bytes,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
                     .saturating_sub(frame_bytes + clip_bytes + level_bytes + hidden_bytes)
-                    .saturating_sub(number_bytes)
+                    .saturating_sub(number_bytes + rig_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -295,6 +301,7 @@ impl ReelInfo {
             meshes,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
+            rigs: rigs::infos(reel)?,
             attributes: attributes::infos(reel)?,
             frame_table: wanted.frames.then(|| {
                 (0..frames.len())
@@ -364,6 +371,9 @@ impl ReelInfo {
                 format!("{} of parts", units::bytes(self.bytes.numbers)),
             );
         }
+        if self.bytes.rigs > 0 {
+            field("rigs", units::bytes(self.bytes.rigs));
+        }
         field("unit", self.unit.unwrap_or("not stated").to_string());
         if let Some(fps) = self.fps {
             field("rate", format!("{} frames per second", units::short(fps)));
@@ -399,6 +409,7 @@ impl ReelInfo {
         if !self.clips.is_empty() {
             out.push_str(&super::clip::info_table(&self.clips));
         }
+        out.push_str(&rigs::info_table(&self.rigs));
         if !self.meshes.is_empty() || self.clips.is_empty() {
             out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
                 usize::MAX

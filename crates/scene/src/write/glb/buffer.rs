@@ -288,6 +288,7 @@ fn kind(components: usize) -> Type {
         1 => Type::Scalar,
         2 => Type::Vec2,
         3 => Type::Vec3,
+        16 => Type::Mat4,
         _ => Type::Vec4,
     }
 }
