@@ -35,12 +35,13 @@ pub use surface::distances;
 
 use crate::scene::frames::error;
 pub(crate) use asked::Asked;
+use asked::Rigs;
 use channels::Channels;
 use exact::Exact;
 use frames::{Plan, Show, Unit};
 use meshreel::record::{MeshRecord, Method};
 use meshreel::{Reel, kind};
-use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, sample};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged, sample};
 use polygons::Polygons;
 use report::{Failures, Stats};
 use std::collections::HashMap;
@@ -69,6 +70,8 @@ pub fn verify(
         false => None,
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
+    let standing = (asked.rig == Rigs::Only).then(|| rigged::standing(scene));
+    let scene = standing.as_ref().unwrap_or(scene);
     let clips = clip::verify(scene, reel, &asked, &mut failures);
     if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));

@@ -16,7 +16,7 @@
 //! | … | … | `point` | of each vertex, as [`crate::weld`] has it |
 //! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' levels of detail |
 //! | … | 1 | `depth` | weights are whole numbers whose sum is 2 to this |
-//! | … | 1 … 5, … | `weights` | varint size and so many bytes: [`crate::skin::weights`] |
+//! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
 //! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |
 //! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, which |
 //! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |

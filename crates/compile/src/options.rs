@@ -166,6 +166,8 @@ pub enum RigChoice {
     Bake,
     /// The same, and beside it bind pose, weights and joints, so that clips and poses of a game can move it.
     Keep,
+    /// These alone: in frames the mesh stands as it does at first.
+    Only,
 }
 
 /// How transforms of rigid parts are kept.
@@ -347,9 +349,9 @@ impl Options {
                 "--animation: a name with line breaks or other control characters; give the animation's number",
             ));
         }
-        if self.rig == RigChoice::Keep && self.strip {
+        if self.rig != RigChoice::Bake && self.strip {
             return Err(Error::misuse(
-                "--rig keep and --strip: rigs are checked by the source map; leave one of both out",
+                "--rig and --strip: rigs are checked by the source map; leave one of both out",
             ));
         }
         let methods = self.meshes.iter().filter_map(|over| over.method);
@@ -591,8 +593,10 @@ impl Options {
         if let Some(animation) = &self.animation {
             line("animation", animation.clone());
         }
-        if self.rig == RigChoice::Keep {
-            line("rig", "keep".into());
+        match self.rig {
+            RigChoice::Bake => {}
+            RigChoice::Keep => line("rig", "keep".into()),
+            RigChoice::Only => line("rig", "only".into()),
         }
         if self.lod > 0 {
             line("lod", format!("{}", self.lod));

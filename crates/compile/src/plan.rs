@@ -11,13 +11,14 @@ use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, Tolerance, identical, nodes, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
+    write,
 };
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
-use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, sample, sample::World};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, rig, sample, sample::World};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +53,8 @@ pub fn compile(
         false => None,
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
+    let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
+    let scene = standing.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         remarks.extend(options.for_nothing());
         let mut report = pool.install(|| {
@@ -121,6 +124,9 @@ pub fn compile(
         return Err(Error::Strict {
             remarks: compiler.remarks,
         });
+    }
+    if options.rig == RigChoice::Only {
+        crate::rig::none_missing(&plans, &rigs, &compiler.remarks)?;
     }
     let mut job = write::Job {
         clip_chunks,

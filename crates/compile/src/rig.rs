@@ -105,7 +105,7 @@ pub fn candidates<'a>(
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<Candidate<'a>>, Error> {
     let mut out = Vec::new();
-    if options.rig != RigChoice::Keep {
+    if options.rig == RigChoice::Bake {
         return Ok(out);
     }
     for (mesh, (plan, placements)) in plans.iter().enumerate() {
@@ -174,6 +174,30 @@ pub fn candidates<'a>(
         });
     }
     Ok(out)
+}
+
+/// Where rigs are all that there is of how a mesh moves, none may be missing.
+pub fn none_missing(
+    plans: &[(MeshPlan<'_>, Vec<usize>)],
+    made: &[Made],
+    remarks: &[Remark],
+) -> Result<(), Error> {
+    for (mesh, (plan, _)) in plans.iter().enumerate() {
+        let driven = meshreel_scene::rig::is_driven(plan.source.mesh);
+        if driven && !made.iter().any(|made| made.mesh == mesh) {
+            let own = remarks
+                .iter()
+                .find(|remark| remark.to_string().contains("its rig is left out"));
+            let why = own.map_or(String::new(), |remark| format!(" ({remark})"));
+            return Err(Error::Unsupported {
+                what: format!(
+                    "{}: --rig only, but its rig cannot be kept{why}; --rig keep has its frames as well",
+                    plan.path
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl Candidate<'_> {

@@ -202,8 +202,9 @@ pub struct Content {
     /// [default: the first that moves something]
     #[arg(long, value_name = "NAME|N|all", help_heading = "Content")]
     pub animation: Option<String>,
-    /// Rigs of skinned meshes: bake (a mesh is what frames show) or keep (beside that its bind pose, weights and joints, so that any clip of its skeleton, or a blend of
-    /// clips, can move it, and extract gives it back as one character) [default: bake]
+    /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights and joints, so that any clip of its skeleton, or a blend of
+    /// clips, can move it, and extract gives it back as one character) or only (these without frames: far smaller, but the mesh stands still unless somebody moves it by
+    /// a clip) [default: bake]
     #[arg(long, value_name = "RIG", help_heading = "Content")]
     pub rig: Option<RigName>,
     /// Length unit of inputs that carry none: m, cm, mm or in
@@ -544,7 +545,7 @@ words!(
     Form, "form of transforms": Clip = "clip", Packed = "packed"; later:);
 words!(
     /// What becomes of rigs.
-    RigName, "way to treat rigs": Bake = "bake", Keep = "keep"; later:);
+    RigName, "way to treat rigs": Bake = "bake", Keep = "keep", Only = "only"; later:);
 words!(
     /// How bones come back.
     Bones, "way to give bones back": Auto = "auto", Points = "points", Skins = "skins", Parts = "parts"; later:);

@@ -23,6 +23,7 @@ mod promise;
 mod random;
 mod remesh;
 mod replaced;
+mod rig;
 mod robust;
 mod sample;
 mod scene;

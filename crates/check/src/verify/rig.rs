@@ -1,7 +1,7 @@
 //! Rigs against their source: each clip of the skeleton is decoded, its pose put through the rig by the runtime, and every vertex compared with where the source's own
 //! animation puts it, at every sample. And, for the report alone, poses blended of two clips.
 
-use super::asked::Asked;
+use super::asked::{Asked, Rigs};
 use super::clip::sources;
 use super::frames::Plan;
 use super::report::{Failures, RigReport, beyond};
@@ -9,6 +9,7 @@ use crate::scene::frames::error;
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, SkeletonRecord, blend, object_space};
 use meshreel::{BoneMatrix, MeshRig, Transform, kind};
+use meshreel_scene::rig::is_driven;
 use meshreel_scene::{Driven, Error, Qvv, Skeleton, Skin};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -21,15 +22,28 @@ pub(super) fn check(
     failures: &mut Failures,
 ) -> Result<Vec<RigReport>, Error> {
     let reel = plan.reel;
-    if reel.chunk_bytes(kind::RIGS) == 0 {
+    let rigs = match reel.chunk_bytes(kind::RIGS) {
+        0 => Vec::new(),
+        _ => reel.rigs().map_err(error)?,
+    };
+    if asked.rig == Rigs::Only {
+        for unit in &plan.units {
+            let mesh = &plan.survey.scene.meshes[unit.mesh];
+            if is_driven(mesh) && !rigs.iter().any(|rig| rig.mesh() == unit.record) {
+                failures.add(&mesh.path, None, || {
+                    "clips of the source move it, but it has no rig".into()
+                });
+            }
+        }
+    }
+    if rigs.is_empty() {
         return Ok(Vec::new());
     }
-    if !asked.rig {
+    if asked.rig == Rigs::None {
         failures.add("", None, || {
             "has rigs of meshes, which was not asked for".into()
         });
     }
-    let rigs = reel.rigs().map_err(error)?;
     let clips = reel.clips().map_err(error)?;
     let skeletons = reel.skeletons().map_err(error)?;
     let mut out = Vec::new();

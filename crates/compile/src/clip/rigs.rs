@@ -9,6 +9,9 @@ use meshreel_scene::{Clip, Remark};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// An error that is larger than this part of what it was before has another reason.
+const HELPED: f64 = 0.9;
+
 /// Compresses all clips, and the rigs of `candidates` that hold with them.
 pub fn compress(
     wanted: &mut Wanted<'_>,
@@ -56,10 +59,12 @@ pub fn compress(
     let all = vec![true; wanted.skeletons.len()];
     again(wanted, &all, options, Some(progress), &mut done)?;
     let mut errors = measured(wanted, &rigs, &done)?;
+    // What finer clips have not helped much is not theirs.
+    let mut before = vec![f64::MAX; errors.len()];
     for _ in 0..ROUNDS {
         let mut which = vec![false; wanted.skeletons.len()];
-        for (rig, &error) in rigs.iter().zip(&errors) {
-            if !rig.holds(error) && error.is_finite() {
+        for ((rig, &error), before) in rigs.iter().zip(&errors).zip(&before) {
+            if !rig.holds(error) && error < HELPED * before {
                 let s = rig.candidate().skeleton();
                 let own = &mut wanted.skeletons[s];
                 own.most = own.most.min(rig.finer(own.most, error));
@@ -70,7 +75,7 @@ pub fn compress(
             break;
         }
         match again(wanted, &which, options, None, &mut done) {
-            Ok(()) => errors = measured(wanted, &rigs, &done)?,
+            Ok(()) => before = std::mem::replace(&mut errors, measured(wanted, &rigs, &done)?),
             // Finer than clips can be.
             Err(Error::Unsupported { .. }) => break,
             Err(other) => return Err(other),

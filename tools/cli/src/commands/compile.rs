@@ -569,9 +569,11 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.animation.clone_from(&content.animation);
-    if let Some(cli::RigName::Keep) = content.rig {
-        options.rig = RigChoice::Keep;
-    }
+    options.rig = match content.rig {
+        None | Some(cli::RigName::Bake) => RigChoice::Bake,
+        Some(cli::RigName::Keep) => RigChoice::Keep,
+        Some(cli::RigName::Only) => RigChoice::Only,
+    };
     options.range = content.range.map(|range| match range {
         units::Range::Frames(first, last) => sample::Range::Frames(first, last),
         units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),

@@ -200,7 +200,7 @@ impl Tree<'_> {
             });
             more.insert("scalars".into(), scalars.collect());
         }
-        self.close_animation(&clip.name, extras(Value::Object(more)));
+        self.close_clip(scene, clip, extras(Value::Object(more)));
         Ok(())
     }
 

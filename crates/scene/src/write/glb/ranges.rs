@@ -3,12 +3,12 @@
 use super::Tree;
 use super::buffer::Use;
 use crate::sample::frame_ranges;
-use crate::{Error, NamedRange, Remark};
-use gltf_json::Index;
+use crate::{Clip, Error, NamedRange, Remark, Scene};
 use gltf_json::accessor::{Accessor, Type};
 use gltf_json::animation::{Channel, Sampler};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::validation::USize64;
+use gltf_json::{Extras, Index};
 use std::collections::HashMap;
 
 /// Parts of accessors that are there already: of an accessor, from a key on, to another one, and for times what they count from.
@@ -45,6 +45,27 @@ impl Tree<'_> {
             self.close_animation(&name, None);
         }
         Ok(())
+    }
+
+    /// What was animated since the last animation is a clip. One that is a range as well, of the same name and length, becomes one animation with it: of the mesh and the joints.
+    pub(super) fn close_clip(&mut self, scene: &Scene, clip: &Clip, extras: Extras) {
+        let fits = |range: &NamedRange| {
+            range.name == clip.name
+                && clip.start == 0.0
+                && (range.end - range.start - clip.duration()).abs() < 1e-3
+        };
+        let mut all = self.animations.iter_mut();
+        let own = all.find(|a| a.name.as_deref() == Some(&*clip.name) && a.extras.is_none());
+        let Some(own) = own.filter(|_| scene.ranges.iter().any(fits)) else {
+            return self.close_animation(&clip.name, extras);
+        };
+        let first = own.samplers.len() as u32;
+        own.samplers.append(&mut self.samplers);
+        for mut channel in self.channels.drain(..) {
+            channel.sampler = Index::new(first + channel.sampler.value() as u32);
+            own.channels.push(channel);
+        }
+        own.extras = extras;
     }
 
     /// The keys of a sampler from the first time of a span to the last, and what stands at the first.
