@@ -4,7 +4,7 @@
 //! points     vertices of one bind position, and of the same joints and weights
 //! bind       one frame of the soft codec; its part of the tolerance is counted where joints enlarge it most
 //! weights    as coarse as leaves their part of the tolerance, in poses of all clips
-//! clips      get finer, and their metric is measured as far out as vertices lie, until …
+//! clips      as they are, if that does; else they get finer, and their metric is measured as far out as vertices lie, until …
 //! measure    … all vertices are within the tolerance of the source's, in all samples of all clips, as decoded
 //! ```
 //!
@@ -27,9 +27,8 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Parts of the tolerance that the bind pose and the weights may take.
-const BIND: f64 = 0.2;
-const WEIGHTS: f64 = 0.1;
+/// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are tried first.
+pub const SHARES: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
@@ -251,6 +250,7 @@ impl Candidate<'_> {
         &self,
         skeleton: &Skeleton,
         clips: &[&Clip],
+        [bind_share, weight_share]: [f64; 2],
         options: &Options,
     ) -> Result<Option<Built<'_>>, Error> {
         let joints = self.skin.joints.len();
@@ -266,7 +266,7 @@ impl Candidate<'_> {
             .collect();
         let corners = rig::triangles(self.indices, &self.point_of);
         let levels = hierarchy::build(bind.len() as u32, &corners);
-        let radius = BIND * self.tolerance / scale;
+        let radius = bind_share * self.tolerance / scale;
         let Some((bind_bytes, _)) = still(&bind, radius, &levels, options)? else {
             return Ok(None);
         };
@@ -295,7 +295,7 @@ impl Candidate<'_> {
             rigid: Vec::new(),
             affine: motions,
         };
-        let weights: Weights = model.weights(&levels, &frames, WEIGHTS * self.tolerance);
+        let weights: Weights = model.weights(&levels, &frames, weight_share * self.tolerance);
         let mut built = Built {
             candidate: self,
             joints: self.skin.joints.iter().map(|j| *j as u32).collect(),

@@ -187,3 +187,48 @@ fn real_characters_one_animation_after_the_other() {
         assert_eq!(each_as_alone(&path, 3).len(), count);
     }
 }
+
+/// Weights of morph targets in animations after the first: a remark where nothing keeps them, a clip where there is a skeleton.
+#[test]
+fn weights_of_later_animations_do_not_vanish() {
+    let begin = |maker: &mut Maker, name: &str| {
+        maker.push(
+            "animations",
+            json!({"name": name, "channels": [], "samplers": []}),
+        );
+    };
+    let swells = |maker: &mut Maker| {
+        let mesh = maker.triangle(&[]);
+        let deltas = maker.floats(&[[0f32, 0.0, 1.0]; 3]);
+        maker.json["meshes"][mesh]["primitives"][0]["targets"] = json!([{"POSITION": deltas}]);
+        mesh
+    };
+    let mut maker = Maker::new();
+    let mesh = swells(&mut maker);
+    let node = maker.node(None, json!({"mesh": mesh}));
+    for (name, to) in [("smile", 1.0), ("frown", -1.0)] {
+        begin(&mut maker, name);
+        maker.channel(node, "weights", "LINEAR", &[0.0, 1.0], &[[0f32], [to]]);
+    }
+    let (scene, remarks) = maker.open().unwrap();
+    assert_eq!(scene.meshes[0].positions.len(), 2);
+    let said = remarks[0].to_string();
+    let all = ["0 'smile', 1 'frown'", "follows 'smile'", "--animation all"];
+    assert!(all.iter().all(|part| said.contains(part)), "{said}");
+    // Nothing but weights moves, on a skin: a clip with a scalar track.
+    let mut maker = animated();
+    let skinned = (maker.json["nodes"].as_array().unwrap().iter()).position(|n| n["skin"].is_u64());
+    let mesh = maker.json["nodes"][skinned.unwrap()]["mesh"]
+        .as_u64()
+        .unwrap() as usize;
+    let targets = &maker.json["meshes"][mesh]["primitives"][0]["targets"];
+    let count = targets.as_array().map_or(0, Vec::len);
+    assert!(count > 0);
+    begin(&mut maker, "face");
+    let keys: Vec<[f32; 1]> = (0..2 * count).map(|k| [k as f32]).collect();
+    maker.channel(skinned.unwrap(), "weights", "LINEAR", &[0.0, 1.0], &keys);
+    let (scene, _) = maker.open().unwrap();
+    let face = scene.clips.iter().find(|clip| clip.name == "face").unwrap();
+    assert_eq!(face.scalars.len(), count);
+    assert!(!face.scalars[0].values.is_constant());
+}

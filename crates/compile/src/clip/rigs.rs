@@ -3,7 +3,7 @@
 use super::choice::{Chosen, choose};
 use super::truth::Joints;
 use super::wanted::Wanted;
-use crate::rig::{Built, Candidate, Made, ROUNDS};
+use crate::rig::{Built, Candidate, Made, ROUNDS, SHARES};
 use crate::{Error, Options, Phase, Progress};
 use meshreel_scene::{Clip, Remark};
 use rayon::prelude::*;
@@ -23,25 +23,31 @@ pub fn compress(
     let usual: Vec<Vec<Option<f64>>> = (wanted.skeletons.iter())
         .map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect())
         .collect();
+    let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
+    let all = vec![true; wanted.skeletons.len()];
+    again(wanted, &all, options, Some(progress), &mut done)?;
     let mut rigs = Vec::new();
     for candidate in candidates {
         let s = candidate.skeleton();
-        let clips = own_clips(wanted, s);
-        let clips: Vec<&Clip> = clips.iter().map(|(.., clip)| *clip).collect();
         let own = &wanted.skeletons[s];
         if own.division.is_some() {
             remarks.push(candidate.left_out("its clips are in layers, which it does not know"));
-        } else if clips.is_empty() {
+        } else if own_clips(wanted, s).is_empty() {
             remarks.push(candidate.left_out("no clip of its skeleton is compiled"));
         } else {
-            match candidate.build(&own.skeleton, &clips, options)? {
+            match coarsest(wanted, candidate, options, &done)? {
                 Some(rig) => rigs.push(rig),
                 None => remarks.push(candidate.left_out("its bind pose cannot be kept so finely")),
             }
         }
     }
-    for rig in &rigs {
+    let mut errors: Vec<f64> = rigs.iter().map(|(_, error)| *error).collect();
+    let rigs: Vec<Built<'_>> = rigs.into_iter().map(|(rig, _)| rig).collect();
+    // Clips as fine as the metric wants them do not do for these.
+    let mut which = vec![false; wanted.skeletons.len()];
+    for (rig, _) in (rigs.iter().zip(&errors)).filter(|(rig, error)| !rig.holds(**error)) {
         let s = rig.candidate().skeleton();
+        which[s] = true;
         let general = &wanted.options;
         let own = &mut wanted.skeletons[s];
         let shells = Joints::new(&own.skeleton, general.shell).shell;
@@ -55,10 +61,12 @@ pub fn compress(
             }
         }
     }
-    let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
-    let all = vec![true; wanted.skeletons.len()];
-    again(wanted, &all, options, Some(progress), &mut done)?;
-    let mut errors = measured(wanted, &rigs, &done)?;
+    match again(wanted, &which, options, None, &mut done) {
+        Ok(()) if which.contains(&true) => errors = measured(wanted, &rigs, &done)?,
+        // Clips cannot be so fine; what is there is measured.
+        Ok(()) | Err(Error::Unsupported { .. }) => {}
+        Err(other) => return Err(other),
+    }
     // What finer clips have not helped much is not theirs.
     let mut before = vec![f64::MAX; errors.len()];
     for _ in 0..ROUNDS {
@@ -111,6 +119,34 @@ pub fn compress(
         done.ok_or_else(|| Error::misuse("a clip without a codec"))?,
         made,
     ))
+}
+
+/// The rig with the largest shares that hold with these clips, else with the smallest; and its error.
+fn coarsest<'c>(
+    wanted: &Wanted<'_>,
+    candidate: &'c Candidate<'_>,
+    options: &Options,
+    done: &[Option<Chosen>],
+) -> Result<Option<(Built<'c>, f64)>, Error> {
+    let s = candidate.skeleton();
+    let clips = own_clips(wanted, s);
+    let clips: Vec<&Clip> = clips.iter().map(|(.., clip)| *clip).collect();
+    let mut last = None;
+    for shares in SHARES {
+        let skeleton = &wanted.skeletons[s].skeleton;
+        let Some(rig) = candidate.build(skeleton, &clips, shares, options)? else {
+            break;
+        };
+        let rigs = [rig];
+        let error = measured(wanted, &rigs, done)?[0];
+        let [rig] = rigs;
+        let holds = rig.holds(error);
+        last = Some((rig, error));
+        if holds {
+            break;
+        }
+    }
+    Ok(last)
 }
 
 /// Clips of a skeleton: number in the file, number in the source, and the clip.

@@ -50,7 +50,7 @@ fn all_animations_one_after_the_other() {
         .position(|n| n.mesh.is_some())
         .unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
-    let heights: Vec<f32> = (0..6)
+    let heights: Vec<f64> = (0..6)
         .map(|frame| {
             decoder.decode(frame).unwrap();
             decoder.world(node)[2][3]
