@@ -27,6 +27,7 @@ pub mod pipeline;
 pub mod plan;
 mod predicted;
 pub mod prepare;
+mod ranges;
 mod remesh;
 pub mod report;
 mod rig;

@@ -12,10 +12,9 @@ use crate::report::{Inspect, Phase, Progress, Report};
 use crate::still;
 use crate::{
     Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
-    write,
+    ranges, write,
 };
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
-use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, rig, sample, sample::World};
@@ -80,7 +79,10 @@ pub fn compile(
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
     let times = compiler.times(&placed, &selected)?;
-    let ranges = compiler.ranges(&times);
+    let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
+    if let Some(said) = ranges::said(&ranges) {
+        compiler.pass("ranges", said);
+    }
     let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
@@ -301,35 +303,6 @@ impl<'a> Compiler<'a> {
             ),
         );
         Ok(times)
-    }
-
-    /// Named parts of `times`.
-    fn ranges(&mut self, times: &[f64]) -> Vec<FrameRange> {
-        let ranges = sample::frame_ranges(&self.scene.ranges, times);
-        for range in &self.scene.ranges {
-            if !ranges.iter().any(|(name, ..)| *name == range.name) {
-                let what = "no frame of it is left; so the file has no range of this name";
-                self.remarks.push(Remark::new(&range.name, what));
-            }
-        }
-        if ranges.len() > 1 && self.options.cycle {
-            let what =
-                "several animations one after the other are no closed cycle; --cycle does nothing";
-            self.remarks.push(Remark::new("--cycle", what));
-        }
-        if !ranges.is_empty() {
-            let one = |(name, first, frames): &(String, usize, usize)| {
-                format!("'{name}' {first} to {}", first + frames - 1)
-            };
-            let list: Vec<String> = ranges.iter().map(one).collect();
-            self.pass("ranges", list.join(", "));
-        }
-        let range = |(name, first, frames): (String, usize, usize)| FrameRange {
-            name,
-            first: first as u32,
-            frames: frames as u32,
-        };
-        ranges.into_iter().map(range).collect()
     }
 
     fn identical(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<MeshId>, Error> {

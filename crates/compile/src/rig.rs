@@ -348,9 +348,9 @@ pub struct Built<'a> {
     rig: Rig,
 }
 
-impl Built<'_> {
+impl<'a> Built<'a> {
     /// Its mesh's.
-    pub fn candidate(&self) -> &Candidate<'_> {
+    pub fn candidate(&self) -> &'a Candidate<'a> {
         self.candidate
     }
 

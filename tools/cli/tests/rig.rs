@@ -1,9 +1,10 @@
 //! A character stays one (F17): its mesh keeps its rig, any clip of its skeleton moves it as the source does, and it comes back with a skin.
 
 use crate::given::{Worm, object, run, structure};
+use crate::replaced::replaced;
 use glam::DVec3;
 use meshreel::clip::{ClipCursor, blend, object_space};
-use meshreel::{BoneMatrix, FrameDecoder, Limits, MeshRig, Reel, Transform};
+use meshreel::{BoneMatrix, FrameDecoder, Limits, MeshRig, Reel, Transform, kind};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Scene, Skin, sample};
 use serde_json::Value;
@@ -331,4 +332,42 @@ fn f17_a_rig_may_be_all_that_is_kept() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("--rig keep"));
     assert!(!at.join("swell.reel").exists());
+}
+
+/// A rig that is another one, or promises less, and ranges of other names are found out.
+#[test]
+fn f17_a_rig_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let worm = Worm {
+        more: 1,
+        ..Worm::default()
+    };
+    worm.write(&at.join("worm.glb"));
+    kept(at, &["--animation", "all"]);
+    let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
+    let refused = |kind: u16, change: &dyn Fn(&mut Vec<u8>), what: &str| {
+        std::fs::write(at.join("b.reel"), replaced(&reel, kind, change)).unwrap();
+        let checked = object(&["verify", "worm.glb", "b.reel", "--json"], at);
+        assert_eq!(checked["ok"], false, "{what}");
+        let said = checked["failures"].to_string();
+        assert!(said.contains(what), "{what}: {said}");
+        checked
+    };
+    // The last eight bytes are what was measured, those before what is promised.
+    let more = |content: &mut Vec<u8>| {
+        let at = content.len() - 16;
+        content[at..at + 8].copy_from_slice(&1.0f64.to_le_bytes());
+    };
+    refused(kind::RIGS, &more, "promises 1e0 only");
+    // An inverse bind matrix whose joint is elsewhere: behind mesh, size, skeleton and the list of joints.
+    let elsewhere = |content: &mut Vec<u8>| {
+        let number = 1f32.to_le_bytes();
+        let first = content.windows(4).position(|w| w == number).unwrap();
+        content[first + 12..first + 16].copy_from_slice(&0.01f32.to_le_bytes());
+    };
+    let checked = refused(kind::RIGS, &elsewhere, "an error of");
+    assert_eq!(checked["rigs"][0]["ok"], false);
+    let renamed = |content: &mut Vec<u8>| content[2] = b'X';
+    refused(kind::RANGES, &renamed, "named ranges");
 }

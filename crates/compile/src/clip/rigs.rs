@@ -69,6 +69,7 @@ pub fn compress(
     }
     // What finer clips have not helped much is not theirs.
     let mut before = vec![f64::MAX; errors.len()];
+    let finer = which.clone();
     for _ in 0..ROUNDS {
         let mut which = vec![false; wanted.skeletons.len()];
         for ((rig, &error), before) in rigs.iter().zip(&errors).zip(&before) {
@@ -96,6 +97,15 @@ pub fn compress(
         let s = rig.candidate().skeleton();
         if rig.holds(error) {
             held[s] = true;
+            // Finer clips may leave it more than they did before.
+            let again = match finer[s] {
+                true => coarsest(wanted, rig.candidate(), options, &done)?,
+                false => None,
+            };
+            let (rig, error) = match again {
+                Some((coarse, error)) if coarse.holds(error) => (coarse, error),
+                _ => (rig, error),
+            };
             made.push(rig.finish(&own_clips(wanted, s), error)?);
         } else {
             given_up[s] = true;
