@@ -235,6 +235,59 @@ impl Candidate<'_> {
         out
     }
 
+    /// The largest distance of any point from where its joints alone put it, in some poses of all clips (number in the source, and clip): whatever else moves it.
+    pub fn unexplained(&self, skeleton: &Skeleton, clips: &[(usize, &Clip)]) -> Result<f64, Error> {
+        let all: usize = clips.iter().map(|(_, clip)| clip.samples).sum();
+        let step = all.div_ceil(POSES).max(1);
+        let (mut pose, mut object, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut worst = 0.0f64;
+        for (number, clip) in clips {
+            let mut driven = self.skin.driven.iter();
+            let Some((_, driver)) = driven.find(|(n, _)| n == number) else {
+                return Ok(f64::INFINITY);
+            };
+            for i in (0..clip.samples).step_by(step) {
+                driver.points(clip.start + i as f64 / clip.fps, &mut wanted)?;
+                clip.pose(i, &mut pose);
+                world(skeleton, &pose, &mut object);
+                let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
+                let matrix = |(joint, inverse): (&usize, &DMat4)| {
+                    let at = object.get(*joint).copied().unwrap_or(DAffine3::IDENTITY);
+                    at * DAffine3::from_mat4(*inverse)
+                };
+                let matrices: Vec<DAffine3> = joints.map(matrix).collect();
+                for &p in &self.points {
+                    let bind = vector(self.skin.bind_positions[p]);
+                    let (mut at, mut any) = (DVec3::ZERO, false);
+                    for (joint, weight) in self.influences(p) {
+                        if let Some(m) = matrices.get(joint) {
+                            at += m.transform_point3(bind) * f64::from(weight);
+                            any = true;
+                        }
+                    }
+                    let at = if any { at } else { bind };
+                    let off = match wanted.get(p) {
+                        Some(want) => at.distance(vector(*want)),
+                        None => f64::INFINITY,
+                    };
+                    worst = if off <= worst { worst } else { off };
+                }
+            }
+        }
+        Ok(worst)
+    }
+
+    /// Why it is not kept where that is so much.
+    pub fn other(&self, error: f64) -> Option<Remark> {
+        let beyond = !(error <= self.tolerance);
+        beyond.then(|| {
+            self.left_out(&format!(
+                "joints alone put it up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed (morph targets besides, or sheared joints)",
+                self.tolerance
+            ))
+        })
+    }
+
     /// Joints of the skin that move a point, and their weights.
     fn influences(&self, p: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let k = self.skin.influences;
@@ -470,11 +523,10 @@ impl<'a> Built<'a> {
 
     /// Why it is not kept.
     pub fn remark(&self, error: f64) -> Remark {
-        let what = format!(
-            "its rig is left out: joints alone put it up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed (morph targets besides, or sheared joints?)",
+        self.candidate.left_out(&format!(
+            "it puts a vertex up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed, and clips cannot be finer",
             self.candidate.tolerance
-        );
-        Remark::new(&self.candidate.path, what)
+        ))
     }
 }
 

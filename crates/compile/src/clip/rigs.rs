@@ -35,6 +35,13 @@ pub fn compress(
         } else if own_clips(wanted, s).is_empty() {
             remarks.push(candidate.left_out("no clip of its skeleton is compiled"));
         } else {
+            let clips = own_clips(wanted, s);
+            let clips: Vec<(usize, &Clip)> = clips.iter().map(|(_, n, c)| (*n, *c)).collect();
+            let error = candidate.unexplained(&own.skeleton, &clips)?;
+            if let Some(remark) = candidate.other(error) {
+                remarks.push(remark);
+                continue;
+            }
             match coarsest(wanted, candidate, options, &done)? {
                 Some(rig) => rigs.push(rig),
                 None => remarks.push(candidate.left_out("its bind pose cannot be kept so finely")),
@@ -61,14 +68,14 @@ pub fn compress(
             }
         }
     }
+    // What finer clips have not helped much is not theirs.
+    let mut before = errors.clone();
     match again(wanted, &which, options, None, &mut done) {
         Ok(()) if which.contains(&true) => errors = measured(wanted, &rigs, &done)?,
         // Clips cannot be so fine; what is there is measured.
         Ok(()) | Err(Error::Unsupported { .. }) => {}
         Err(other) => return Err(other),
     }
-    // What finer clips have not helped much is not theirs.
-    let mut before = vec![f64::MAX; errors.len()];
     let finer = which.clone();
     for _ in 0..ROUNDS {
         let mut which = vec![false; wanted.skeletons.len()];
