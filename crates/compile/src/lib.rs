@@ -31,6 +31,7 @@ mod ranges;
 mod remesh;
 pub mod report;
 mod rig;
+mod selection;
 mod skin;
 mod still;
 pub mod streams;

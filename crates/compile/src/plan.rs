@@ -9,15 +9,17 @@ use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
+use crate::selection::{Selection, glob};
 use crate::still;
 use crate::{
     Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
     ranges, write,
 };
-use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
+use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
-use meshreel_scene::{MeshId, Placed, Remark, Scene, hierarchy, rig, sample, sample::World};
+use meshreel_scene::sample::{Channels, World};
+use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -225,6 +227,12 @@ impl<'a> Compiler<'a> {
         let selection = Selection::new(self.options)?;
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
+        let meshes = placed
+            .iter()
+            .filter(|place| self.scene.nodes[place.node].mesh.is_some());
+        let paths = meshes.map(|place| &place.path[..]);
+        let unused = Selection::unused(self.options, self.scene.clips.is_empty(), paths)?;
+        self.remarks.extend(unused);
         for (i, place) in placed.iter().enumerate() {
             let Some(mesh) = self.scene.nodes[place.node].mesh else {
                 continue;
@@ -243,9 +251,18 @@ impl<'a> Compiler<'a> {
             }
         }
         let count = selected.iter().filter(|s| **s).count();
+        let moves = |node: &Node| (node.transform.as_ref()).is_some_and(|t| t.matrix.len() > 1);
         if count == 0 {
             let what = match all {
-                0 => "there is no mesh with samples in the input: nothing to compile".to_string(),
+                0 => format!(
+                    "there is no mesh with samples in the input: nothing to compile{}",
+                    match self.scene.nodes.iter().filter(|node| moves(node)).count() {
+                        0 => String::new(),
+                        moving => format!(
+                            "; --clips-only keeps its {moving} moving transforms (of cameras, locators or joints) as a clip"
+                        ),
+                    }
+                ),
                 _ => format!(
                     "none of the {all} meshes is left to compile (check --include and --exclude)"
                 ),
@@ -286,6 +303,29 @@ impl<'a> Compiler<'a> {
     fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
         let times =
             sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+        // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the time.
+        let (start, end) = (times[0], times[times.len() - 1]);
+        if self.options.range.is_none() {
+            let moving = sample::FrameOptions {
+                channels: Channels {
+                    normals: false,
+                    uvs: false,
+                    colours: false,
+                    attributes: false,
+                },
+                ..self.options.frame_options()
+            };
+            let own = sample::frame_times(self.scene, placed, selected, &moving)?;
+            let (first, last) = (own[0], own[own.len() - 1]);
+            if own.len() > 1 && (start + SAME_TIME < first || last + SAME_TIME < end) {
+                self.remarks.push(Remark::new(
+                    "/",
+                    format!(
+                        "normals, uvs, colours or other attributes change from {start} s to {end} s and all else from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond"
+                    ),
+                ));
+            }
+        }
         if times.len() > sample::MAX_FRAMES {
             return Err(Error::Limit {
                 what: "frames".into(),
@@ -925,56 +965,5 @@ pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
         0 => Visibility::Never,
         n if n == frames => Visibility::Always,
         _ => Visibility::Animated,
-    }
-}
-
-/// Whether a set has the object at `path`. A glob that names a group means everything below it.
-pub(crate) fn hit(set: &GlobSet, path: &str) -> bool {
-    let mut end = path.len();
-    loop {
-        if set.is_match(&path[..end]) {
-            return true;
-        }
-        match path[..end].rfind('/') {
-            Some(0) | None => return false,
-            Some(slash) => end = slash,
-        }
-    }
-}
-
-/// `--include` and `--exclude`.
-struct Selection {
-    include: GlobSet,
-    exclude: GlobSet,
-}
-
-impl Selection {
-    fn new(options: &Options) -> Result<Selection, Error> {
-        Ok(Selection {
-            include: globs("--include", &options.include)?,
-            exclude: globs("--exclude", &options.exclude)?,
-        })
-    }
-
-    /// Whether the object at `path` is compiled.
-    fn has(&self, path: &str) -> bool {
-        (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
-    }
-}
-
-pub(crate) fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
-    let mut builder = GlobSetBuilder::new();
-    for text in list {
-        builder.add(glob(flag, text)?.glob().clone());
-    }
-    builder
-        .build()
-        .map_err(|e| Error::misuse(format!("{flag}: {e}")))
-}
-
-fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
-    match Glob::new(text) {
-        Ok(glob) => Ok(glob.compile_matcher()),
-        Err(e) => Err(Error::misuse(format!("{flag} {text}: {e}"))),
     }
 }

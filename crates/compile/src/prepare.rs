@@ -756,7 +756,8 @@ where
         };
         let out = if frame == 0 { &first } else { &values };
         let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
-        if let Err(why) = expand.check(elements) {
+        // Where there are no points, nothing could have a value.
+        if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
             remark(format!(
                 "{} left out: {why} (frame {frame})",
                 attribute.name

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::frame::{part, part_mut};
 use crate::layout::Place;
-use crate::open::Reel;
+use crate::open::{Reel, kind};
 use crate::order::Order;
 use crate::unit::{Decoded, take};
 use meshreel_codec::block::Decompressor;
@@ -72,8 +72,6 @@ pub struct MovingNodes {
     pub moves: [usize; 3],
     /// Bytes of their transforms in all frames, and of what is said of them.
     pub bytes: u64,
-    /// The smallest tolerance of what they move.
-    pub tolerance: f64,
 }
 
 impl Reel {
@@ -83,16 +81,14 @@ impl Reel {
             return Ok(None);
         };
         let description = self.description();
-        let mut moved = vec![false; description.nodes.len()];
-        let mut tolerance = f64::INFINITY;
-        for (n, node) in description.nodes.iter().enumerate() {
-            moved[n] = node.animated || node.parent.is_some_and(|p| moved[p as usize]);
-            if moved[n] && node.mesh.is_some() {
-                tolerance = tolerance.min(node.tolerance);
-            }
-        }
         let mut decompressor = Decompressor::new();
-        let mut bytes = description.tracks.len() as f64;
+        // What is stored once is part of a chunk that is packed as one.
+        let once = self.chunks_of(kind::DESCRIPTION).next();
+        let packed = once.map_or(1.0, |chunk| {
+            let chunk = &self.chunks()[chunk as usize];
+            f64::from(chunk.size) / f64::from(chunk.raw_size.max(1))
+        });
+        let mut bytes = description.tracks.len() as f64 * packed;
         for (unit, &chunk) in self.units().iter().enumerate() {
             let raw = self.chunk(chunk, &mut decompressor)?;
             let at = self.unit_frames(unit).len() * self.layout().visibility.len;
@@ -106,11 +102,6 @@ impl Reel {
             count: nodes.tracks.len(),
             moves: [0, 1, 2].map(of),
             bytes: bytes.ceil() as u64,
-            tolerance: if tolerance.is_finite() {
-                tolerance
-            } else {
-                0.0
-            },
         }))
     }
 }

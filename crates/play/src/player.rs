@@ -57,6 +57,9 @@ pub struct InstanceId(u32, u32);
 pub enum Event {
     /// It can be played.
     Opened(FileId),
+    /// It is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips alone, which
+    /// [`Reel::clips`](crate::Reel::clips) gives and [`clip::Clip::sample`](crate::clip::Clip::sample) samples. Follows [`Event::Opened`].
+    NoFrames(FileId),
     /// It cannot. Where it was open and had been given up while hidden, that is tried again.
     OpenFailed(FileId, Error),
     /// Reads fail. Its instances keep what they show; it is tried again, less and less often.
@@ -448,8 +451,13 @@ impl Player {
             let event = match opened {
                 Ok(loaded) => {
                     let failed = file.again_at.take().is_some();
+                    let empty = loaded.reel.frame_count() == 0;
                     self.opened(number, loaded);
                     match (again, failed) {
+                        (false, _) if empty => {
+                            self.push_event(Event::Opened(id));
+                            Event::NoFrames(id)
+                        }
                         (false, _) => Event::Opened(id),
                         (true, true) => Event::Recovered(id),
                         (true, false) => continue,

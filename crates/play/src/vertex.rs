@@ -35,6 +35,21 @@ pub enum What {
     Velocity,
 }
 
+impl What {
+    /// Every format that it can be written in, the plain one first: all others are refused as misuse.
+    pub const fn formats(self) -> &'static [Format] {
+        match self {
+            What::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
+            What::Normal => &[Format::F32x3, Format::I8x2, Format::I16x2],
+            What::Tangent => &[Format::F32x4, Format::I8x4, Format::I16x4],
+            What::TangentFrame => &[Format::I16x4],
+            What::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
+            What::Colour(_) => &[Format::U8x4, Format::F32x4],
+            What::Velocity => &[Format::F32x3, Format::F16x4],
+        }
+    }
+}
+
 /// In which numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -333,8 +348,10 @@ impl Vertices<'_> {
                 });
             }
             (what, format) => {
+                let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
                 return Err(Error::misuse(format!(
-                    "{what:?} cannot be written as {format:?}"
+                    "{what:?} cannot be written as {format:?}, but as {}",
+                    known.join(", ")
                 )));
             }
         }

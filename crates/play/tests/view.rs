@@ -534,6 +534,35 @@ fn wrong_buffers_are_misuse() {
             write(position, Format::I8x2, 0, 16, 0..1, 16),
             "cannot be written as I8x2",
         );
+        // What can be written is what is said to be, and an error says it.
+        use Format::*;
+        let all = [
+            F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4,
+        ];
+        let whats = [
+            What::Position,
+            What::Normal,
+            What::Tangent,
+            What::TangentFrame,
+            What::Uv(0),
+            What::Colour(0),
+            What::Velocity,
+        ];
+        for what in whats {
+            for format in all {
+                let done = write(what, format, 0, 16, 0..1, 16);
+                match what.formats().contains(&format) {
+                    true => done.unwrap(),
+                    false => is_misuse(
+                        done,
+                        &format!(
+                            "{what:?} cannot be written as {format:?}, but as {:?}",
+                            what.formats()[0]
+                        ),
+                    ),
+                }
+            }
+        }
         is_misuse(
             write(position, triple, 0, 12, 0..count + 1, 12),
             "which has",

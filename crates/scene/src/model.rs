@@ -71,6 +71,18 @@ pub enum Unit {
     Inch,
 }
 
+impl Unit {
+    /// Its length in metres.
+    pub fn metres(self) -> f64 {
+        match self {
+            Unit::Metre => 1.0,
+            Unit::Centimetre => 0.01,
+            Unit::Millimetre => 0.001,
+            Unit::Inch => 0.0254,
+        }
+    }
+}
+
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

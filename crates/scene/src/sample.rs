@@ -203,22 +203,42 @@ fn collect<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     times: &mut Vec<f64>,
 ) -> Result<(), Error> {
-    if channel.len() > 1 && !channel.is_constant() {
-        if times.len() + channel.len() > 4 * MAX_FRAMES {
-            // Many objects share times: merge before giving up.
-            times.sort_by(f64::total_cmp);
-            times.dedup_by(|b, a| *b - *a < SAME_TIME);
-        }
-        if times.len() + channel.len() > 8 * MAX_FRAMES {
-            return Err(Error::Limit {
-                path: Default::default(),
-                what: "frames".into(),
-                asked: (times.len() + channel.len()) as u64,
-                allowed: MAX_FRAMES as u64,
-            });
-        }
-        times.extend((0..channel.len()).map(|i| channel.time(i)));
+    match channel.len() > 1 && !channel.is_constant() {
+        true => add(channel, 0..channel.len(), times),
+        false => Ok(()),
     }
+}
+
+/// Only of the samples that differ from the one before or behind: between two that are the same nothing changes.
+fn collect_changes<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    let n = channel.len();
+    let differ = |i: usize| channel.identity(i) != channel.identity(i + 1);
+    let changes = (0..n).filter(|&i| i > 0 && differ(i - 1) || i + 1 < n && differ(i));
+    add(channel, changes, times)
+}
+
+fn add<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    samples: impl Iterator<Item = usize>,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    if times.len() + channel.len() > 4 * MAX_FRAMES {
+        // Many objects share times: merge before giving up.
+        times.sort_by(f64::total_cmp);
+        times.dedup_by(|b, a| *b - *a < SAME_TIME);
+    }
+    if times.len() + channel.len() > 8 * MAX_FRAMES {
+        return Err(Error::Limit {
+            path: Default::default(),
+            what: "frames".into(),
+            asked: (times.len() + channel.len()) as u64,
+            allowed: MAX_FRAMES as u64,
+        });
+    }
+    times.extend(samples.map(|i| channel.time(i)));
     Ok(())
 }
 
@@ -227,9 +247,9 @@ fn collect_attribute<T: Clone + Send + Sync + 'static>(
     mesh: &Mesh,
     times: &mut Vec<f64>,
 ) -> Result<(), Error> {
-    collect(&follow(&attribute.values, mesh), times)?;
+    collect_changes(&follow(&attribute.values, mesh), times)?;
     if let Some(indices) = &attribute.indices {
-        collect(&follow(indices, mesh), times)?;
+        collect_changes(&follow(indices, mesh), times)?;
     }
     Ok(())
 }

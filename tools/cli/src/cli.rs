@@ -72,11 +72,10 @@ pub struct PlotArgs {
     /// The .reel
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// The joint, by name
+    /// The joint, by name [default: without --vertex too, the point, or else the joint, that moves farthest]
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present_any = ["vertex", "parts", "faces", "levels", "hidden"],
         conflicts_with_all = ["vertex", "parts", "faces", "levels", "hidden"]
     )]
     pub joint: Option<String>,
@@ -118,19 +117,17 @@ pub struct PlotArgs {
 /// `meshreel compile`.
 #[derive(Args)]
 pub struct CompileArgs {
-    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, or a quoted sequence such as 'frame.####.obj'. Several are
-    /// merged by node path, or compiled each for itself when the output is a directory
+    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, a quoted sequence such as 'frame.####.obj', or a quoted glob of
+    /// any of them. Several are compiled each for itself, or with --merge into one
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
     /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing file is
-    /// replaced only when the new one is complete
-    #[arg(
-        long,
-        short,
-        value_name = "OUT.reel",
-        required_unless_present = "dry_run"
-    )]
+    /// replaced only when the new one is complete [default: the input's name, beside it]
+    #[arg(long, short, value_name = "OUT.reel|DIR/")]
     pub output: Option<PathBuf>,
+    /// One .reel of all inputs, merged by node path: geometry and transforms may come from different files
+    #[arg(long)]
+    pub merge: bool,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
@@ -142,23 +139,14 @@ pub struct CompileArgs {
     /// Everything that can also stand in an options file
     #[command(flatten)]
     pub content: Content,
-    /// Make remarks an error, before anything is written
-    #[arg(long, help_heading = "Running")]
-    pub strict: bool,
-    /// Print the passes and the flattened tree
-    #[arg(long, help_heading = "Running")]
-    pub explain: bool,
-    /// Do everything but write nothing
-    #[arg(long, help_heading = "Running")]
-    pub dry_run: bool,
 }
 
 /// Options that change what is written, or how it is worked out. One per key of an options file.
 #[derive(Args, Deserialize, Clone, Default, Debug, PartialEq)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Content {
-    /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's size or a
-    /// length in the file's unit [default: 0.01%]. Of clips: of points at the shell distance of any joint, a length
+    /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's size, a
+    /// length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of points at the shell distance of any joint, a length
     /// [default: 0.01 cm]. Repeatable with a glob, for some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
     #[arg(long, value_name = "[GLOB=]T", help_heading = "The promise")]
     #[serde(deserialize_with = "one_or_more")]
@@ -277,6 +265,15 @@ pub struct Content {
     /// Memory to keep frames in, such as 256MB or 1GiB [default: 512MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Running")]
     pub memory: Option<Size>,
+    /// Make remarks an error, before anything is written
+    #[arg(long, help_heading = "Running")]
+    pub strict: bool,
+    /// Print the passes and the flattened tree
+    #[arg(long, help_heading = "Running")]
+    pub explain: bool,
+    /// Do everything but write nothing
+    #[arg(long, help_heading = "Running")]
+    pub dry_run: bool,
 }
 
 /// `meshreel info`.

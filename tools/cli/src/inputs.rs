@@ -120,6 +120,19 @@ pub fn is_reel(path: &Path) -> bool {
     }
 }
 
+/// Refuses what is not one of our own files, before it is opened as one.
+pub fn expect_reel(path: &Path) -> Result<(), Failure> {
+    match path.exists() {
+        true if is_reel(path) => Ok(()),
+        true => Err(Failure::new(
+            Class::Malformed,
+            "not a .reel; 'meshreel compile' makes one of a source file",
+            Some(path.display().to_string()),
+        )),
+        false => Err(Failure::io(path, &std::io::ErrorKind::NotFound.into())),
+    }
+}
+
 fn has_reel_name(path: &Path) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("reel"))

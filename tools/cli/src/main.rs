@@ -11,9 +11,11 @@ mod output;
 mod picture;
 mod progress;
 mod signals;
+mod targets;
 mod units;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use cli::{Cli, OutputFlags};
 use output::{Class, Failure, Output};
 use std::process::ExitCode;
@@ -28,6 +30,14 @@ static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::DisplayVersion && asks_json() => {
+            let version = env!("CARGO_PKG_VERSION");
+            println!(
+                "{}",
+                serde_json::json!({ "name": "meshreel", "version": version })
+            );
+            return ExitCode::SUCCESS;
+        }
         Err(error) if !error.use_stderr() => {
             // Help and version; a closed pipe is no error.
             let _ = error.print();
@@ -49,11 +59,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// Whether there is a `--json`, also where nothing else could be read.
+fn asks_json() -> bool {
+    std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json")
+}
+
 /// A command line that clap does not accept. `--json` counts even so.
 fn wrong_usage(error: &clap::Error) -> ExitCode {
-    let json = std::env::args_os()
-        .take_while(|argument| argument != "--")
-        .any(|argument| argument == "--json");
+    let json = asks_json();
     let output = Output {
         flags: OutputFlags {
             json,

@@ -307,6 +307,9 @@ impl Content {
             effort: self.effort.or(lower.effort),
             jobs: self.jobs.or(lower.jobs),
             memory: self.memory.or(lower.memory),
+            strict: self.strict || lower.strict,
+            explain: self.explain || lower.explain,
+            dry_run: self.dry_run || lower.dry_run,
         }
     }
 

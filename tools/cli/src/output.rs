@@ -1,6 +1,7 @@
 //! What is printed, and what went wrong: results on stdout, everything else on stderr, one JSON object with `--json`.
 
-use crate::cli::OutputFlags;
+use crate::cli::{Cli, OutputFlags};
+use clap::CommandFactory;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -351,7 +352,13 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 /// The failure that clap found, in one line.
 pub fn usage_failure(error: &clap::Error) -> Failure {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::usage("no verb: give compile, info, verify, extract or demo; see --help");
+        let verbs: Vec<String> = (Cli::command().get_subcommands())
+            .map(|verb| verb.get_name().to_string())
+            .collect();
+        return Failure::usage(format!(
+            "no verb: give one of {}; see --help",
+            verbs.join(", ")
+        ));
     }
     let text = error.render().to_string();
     let mut parts: Vec<&str> = Vec::new();

@@ -1,15 +1,24 @@
 //! Progress on stderr: phase, frames, time left. Invisible with `--quiet`, `--json` or without a terminal.
 
 use crate::output::Output;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use meshreel_compile::Phase;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// One bar that goes through phases.
 pub struct Progress {
     bar: ProgressBar,
     phase: Mutex<Current>,
+    output: Output,
+}
+
+/// Progress over many files: a bar that counts them below the one of the file that is worked on.
+pub struct Files {
+    bars: MultiProgress,
+    bar: ProgressBar,
+    begun: AtomicU64,
     output: Output,
 }
 
@@ -25,6 +34,15 @@ struct Current {
 const WAITING: &str = "{prefix} {msg} {spinner} {elapsed}";
 const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {eta} left";
 
+const FILES: &str = "{prefix} {wide_bar:.cyan/dim} {pos}/{len}, {elapsed}, {eta} left";
+
+fn target(output: Output) -> ProgressDrawTarget {
+    match output.flags.quiet || output.flags.json {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr(),
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -34,14 +52,14 @@ fn style(template: &str) -> ProgressStyle {
 impl Progress {
     /// A bar for the work named `what`, such as a file name.
     pub fn new(output: Output, what: &str) -> Progress {
-        let hidden = output.flags.quiet || output.flags.json;
-        let bar = ProgressBar::with_draw_target(
-            Some(0),
-            match hidden {
-                true => ProgressDrawTarget::hidden(),
-                false => ProgressDrawTarget::stderr(),
-            },
-        );
+        Progress::with(
+            ProgressBar::with_draw_target(Some(0), target(output)),
+            output,
+            what,
+        )
+    }
+
+    fn with(bar: ProgressBar, output: Output, what: &str) -> Progress {
         bar.set_prefix(what.to_string());
         Progress {
             bar,
@@ -96,6 +114,41 @@ impl Progress {
             );
             self.bar.suspend(|| crate::output::say(&line));
         }
+    }
+}
+
+impl Files {
+    /// A bar for so many files.
+    pub fn new(output: Output, count: usize) -> Files {
+        let bars = MultiProgress::with_draw_target(target(output));
+        let bar = bars.add(ProgressBar::new(count as u64).with_style(style(FILES)));
+        bar.set_prefix("files");
+        bar.tick();
+        Files {
+            bars,
+            bar,
+            begun: AtomicU64::new(0),
+            output,
+        }
+    }
+
+    /// The next file begins, and those before it are done.
+    pub fn next(&self, what: &str) -> Progress {
+        self.bar
+            .set_position(self.begun.fetch_add(1, Ordering::Relaxed));
+        let own = self.bars.insert(0, ProgressBar::new(0));
+        Progress::with(own, self.output, what)
+    }
+
+    /// A line on stderr, above the bars.
+    pub fn say(&self, line: &str) {
+        self.bars.suspend(|| crate::output::say(line));
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

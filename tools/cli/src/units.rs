@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum Tolerance {
     /// In the file's length unit.
     Absolute(f64),
+    /// A length in metres, whatever the file's unit is.
+    Metres(f64),
     /// Percent of the diagonal of the mesh's bounds.
     Percent(f64),
 }
@@ -55,12 +57,23 @@ impl FromStr for Tolerance {
     fn from_str(text: &str) -> Result<Tolerance, String> {
         let hint = || {
             format!(
-                "'{text}' is no tolerance: give a percentage of each mesh's size (0.01%) or a length in the file's unit (0.5)"
+                "'{text}' is no tolerance: give a percentage of each mesh's size (0.01%), a length in the file's unit (0.5) or one with its own (0.5mm, 1cm, 0.01m, 0.2in)"
             )
         };
-        let (number, percent) = match text.trim().strip_suffix('%') {
+        let trimmed = text.trim();
+        let (number, percent) = match trimmed.strip_suffix('%') {
             Some(number) => (number, true),
-            None => (text, false),
+            None => (trimmed, false),
+        };
+        // The longer names first: a millimetre ends in a metre.
+        let metres = [("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254), ("m", 1.0)];
+        let metres = metres
+            .iter()
+            .find_map(|(name, length)| Some((number.strip_suffix(name)?, length)));
+        let (number, metres) = match metres {
+            // As in "min": a word is no length.
+            Some((number, length)) if !percent => (number, Some(length)),
+            _ => (number, None),
         };
         let value = number.trim().parse::<f64>().map_err(|_| hint())?;
         if !value.is_finite() || value <= 0.0 {
@@ -68,10 +81,15 @@ impl FromStr for Tolerance {
                 "'{text}': a tolerance must be greater than 0 (where float32 cannot hold it, it is raised and a remark says so)"
             ));
         }
-        Ok(if percent {
-            Tolerance::Percent(value)
-        } else {
-            Tolerance::Absolute(value)
+        if percent && value > 100.0 {
+            return Err(format!(
+                "'{text}': that is more than all of it; give 100% at most, as in 0.01%"
+            ));
+        }
+        Ok(match metres {
+            Some(metres) => Tolerance::Metres(value * metres),
+            None if percent => Tolerance::Percent(value),
+            None => Tolerance::Absolute(value),
         })
     }
 }
@@ -80,6 +98,7 @@ impl fmt::Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Tolerance::Absolute(value) => write!(f, "{value}"),
+            Tolerance::Metres(value) => write!(f, "{value}m"),
             Tolerance::Percent(value) => write!(f, "{value}%"),
         }
     }
@@ -371,6 +390,15 @@ mod tests {
         assert_eq!("0.01%".parse(), Ok(Tolerance::Percent(0.01)));
         assert_eq!("0.5".parse(), Ok(Tolerance::Absolute(0.5)));
         assert_eq!("1e-3 %".parse(), Ok(Tolerance::Percent(1e-3)));
+        for (text, metres) in [
+            ("0.5mm", 0.5e-3),
+            ("1 cm", 0.01),
+            ("2m", 2.0),
+            ("1in", 0.0254),
+        ] {
+            assert_eq!(text.parse(), Ok(Tolerance::Metres(metres)));
+        }
+        assert_eq!("100%".parse(), Ok(Tolerance::Percent(100.0)));
         assert_eq!("1deg".parse(), Ok(Angle(1.0)));
         assert_eq!("2.5".parse(), Ok(Angle(2.5)));
         assert_eq!("256MB".parse(), Ok(Size(256_000_000)));
@@ -411,7 +439,9 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
-        for text in ["", "%", "-1", "0", "nan", "inf%", "1 cm", "0.5mm"] {
+        for text in [
+            "", "%", "-1", "0", "nan", "inf%", "1 km", "mm", "0mm", "101%", "1mm%", "1 m m",
+        ] {
             assert!(text.parse::<Tolerance>().is_err(), "{text}");
         }
         for text in ["", "0deg", "-3", "181", "nan", "1 grad"] {
@@ -432,7 +462,7 @@ mod tests {
 
     #[test]
     fn printed_values_parse_again() {
-        for text in ["0.01%", "0.5"] {
+        for text in ["0.01%", "0.5", "0.5mm"] {
             let value: Tolerance = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));
         }

@@ -513,7 +513,6 @@ fn plots_show_source_and_error() {
         &["--vertex", "3"],
         &["--joint", "hips", "-o", "hips.jpg"],
         &["--joint", "hips", "--vertex", "3"],
-        &[],
     ] {
         let output = run(&[&["plot", "walk.reel"], wrong].concat(), at);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
@@ -954,4 +953,32 @@ fn transforms_of_a_scene_as_a_clip() {
     );
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("transform that moves"));
+}
+
+#[test]
+fn a_player_says_that_a_file_has_nothing_to_show() {
+    use meshreel::{Event, Options, Player};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("walk.bvh"), bvh(30, 0.0)).unwrap();
+    succeeds(&["compile", "walk.bvh"], at);
+    let mut player = Player::new(Options {
+        threads: 0,
+        read_threads: 0,
+        ..Options::default()
+    });
+    let file = player.open(at.join("walk.reel"));
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        player.tick(0.0);
+        while let Some(event) = player.next_event() {
+            match event {
+                Event::Opened(of) => seen.push((of == file, "opened")),
+                Event::NoFrames(of) => seen.push((of == file, "no frames")),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(seen, [(true, "opened"), (true, "no frames")]);
+    assert_eq!(player.reel(file).unwrap().clips().unwrap().len(), 1);
 }

@@ -11,7 +11,10 @@ use meshreel_codec::soft::hierarchy;
 use meshreel_codec::soft::shared::Sets;
 use meshreel_codec::{take_sized, weld};
 use meshreel_compile::{MethodChoice, Options, Preset, Report, Silent, Tolerance, compile};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, read};
+use meshreel_scene::write::alembic;
+use meshreel_scene::{
+    Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Winding, read,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -457,4 +460,111 @@ fn e13_corpus_grids_are_found() {
         assert_eq!(coding == Coding::Heights, name == "f_ocean_height");
         println!("{name}: {} bytes", report.meshes[0].bytes);
     }
+}
+
+/// Samples of uvs, one value for each corner, of frames of a mesh, that an exporter says to be a second apart.
+fn uvs_by_second(mesh: &Mesh, frames: impl Iterator<Item = usize>) -> Attribute<[f32; 2]> {
+    let mut corners = Vec::new();
+    let of = |frame: usize| {
+        mesh.face_indices.read(frame, &mut corners).unwrap();
+        let value = |&p: &i32| [(p % 7) as f32 / 7.0, (frame % 3) as f32 / 3.0];
+        corners.iter().map(value).collect()
+    };
+    let second = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0,
+    };
+    Attribute {
+        name: "uv".into(),
+        scope: Scope::FaceVarying,
+        values: Channel::in_memory(second, frames.map(of).collect()),
+        indices: None,
+    }
+}
+
+#[test]
+fn frames_of_nothing_cost_no_uvs_and_no_time() {
+    // Two frames are empty, and the exporter has written no uvs for them.
+    let mut scene = tube(8, |frame| 5 + frame % 3);
+    let empty = |frame: usize| frame == 2 || frame == 5;
+    let mesh = &mut scene.meshes[0];
+    mesh.uvs = vec![uvs_by_second(mesh, (0..8).filter(|&f| !empty(f)))];
+    fn without<T: Clone + Send + Sync + 'static>(
+        channel: &Channel<T>,
+        empty: impl Fn(usize) -> bool,
+    ) -> Channel<T> {
+        let sample = |frame: usize| {
+            let mut out = Vec::new();
+            if !empty(frame) {
+                channel.read(frame, &mut out).unwrap();
+            }
+            out
+        };
+        let samples = (0..channel.len()).map(sample).collect();
+        Channel::in_memory((**channel.sampling()).clone(), samples)
+    }
+    mesh.positions = without(&mesh.positions, empty);
+    mesh.face_counts = without(&mesh.face_counts, empty);
+    mesh.face_indices = without(&mesh.face_indices, empty);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.abc");
+    alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
+    let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
+    assert_eq!(scene.meshes[0].uvs.len(), 1);
+    for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
+        let (reel, report) = holds(
+            &scene,
+            &Options {
+                preset,
+                ..options()
+            },
+        );
+        assert_eq!(reel.frame_count(), 8);
+        assert!(report.remarks.is_empty(), "{:?}", report.remarks);
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        for frame in (0..8).filter(|&f| !empty(f)) {
+            decoder.decode(frame).unwrap();
+            let mut uvs = vec![9.0; 2 * decoder.mesh(0).vertex_count()];
+            decoder.mesh(0).uvs_into(0, &mut uvs).unwrap();
+            let shift = (frame % 3) as f32 / 3.0;
+            assert!(
+                uvs.chunks(2).all(|uv| (uv[1] - shift).abs() < 1e-3),
+                "{frame}: {uvs:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
+    let mut scene = tube(8, |_| 5);
+    let mesh = &mut scene.meshes[0];
+    // A second apart, of 20 samples: the first two differ, then nothing changes; or all differ.
+    let other = |samples: &[usize]| uvs_by_second(mesh, samples.iter().copied());
+    let mut still = vec![0; 20];
+    still[0] = 1;
+    let (still, changing) = (
+        other(&still),
+        other(&(0..20).map(|i| i % 8).collect::<Vec<_>>()),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.abc");
+    // A file says which samples are equal.
+    let frames = |scene: &Scene| {
+        alembic::write(&path, scene, &mut |_, _| ()).unwrap();
+        let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
+        let (reel, report) = holds(&scene, &options());
+        let remarks: Vec<String> = report.remarks.iter().map(ToString::to_string).collect();
+        (reel.frame_count(), remarks.join("\n"))
+    };
+    scene.meshes[0].uvs = vec![still];
+    let (count, remarks) = frames(&scene);
+    // One more, at the second in which they have changed.
+    assert_eq!(count, 9, "{remarks}");
+    scene.meshes[0].uvs = vec![changing];
+    let (count, remarks) = frames(&scene);
+    assert!(
+        count > 20 && remarks.contains("--range 0s:"),
+        "{count} {remarks}"
+    );
 }

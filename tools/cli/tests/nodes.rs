@@ -534,3 +534,28 @@ fn f05_with_and_without_attributes() {
             .all(|m| m.streams.len() == 1)
     );
 }
+
+#[test]
+fn transforms_alone_name_what_keeps_them() {
+    let mut world = World::default();
+    let way = (0..5).map(|i| DMat4::from_translation(DVec3::X * f64::from(i)));
+    world.add(None, way.collect(), None);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.reel");
+    let of = |options: &Options| {
+        let inspect = &meshreel_check::reopen;
+        compile(&world.0, Vec::new(), &path, options, inspect, &Silent)
+    };
+    let refused = of(&Options::default()).unwrap_err().to_string();
+    assert!(
+        refused.contains("--clips-only keeps its 1 moving"),
+        "{refused}"
+    );
+    let clips_only = true;
+    let kept = of(&Options {
+        clips_only,
+        ..Options::default()
+    })
+    .unwrap();
+    assert_eq!(kept.clips.len(), 1);
+}

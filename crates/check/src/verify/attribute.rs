@@ -32,7 +32,8 @@ where
         })
     }
 
-    /// Whether there is a value for each element: an attribute for which this does not hold is no part of the promise.
+    /// Whether there is a value for each element, or nothing at all that could have one: an attribute for which this does not hold is no part of the
+    /// promise.
     pub fn complete(&self, faces: usize, points: usize, corners: usize) -> bool {
         let need = match self.scope {
             Scope::Constant => 1,
@@ -41,6 +42,7 @@ where
             Scope::FaceVarying => corners,
         };
         match &self.values.indices {
+            _ if points == 0 => true,
             Some(indices) => {
                 let values = self.values.values.len();
                 indices.len() == need && indices.iter().all(|&i| (i as usize) < values)

@@ -8,7 +8,7 @@ use super::layer::{Division, Part};
 use super::truth::Joints;
 use super::{ClipOptions, Strip};
 use crate::options::{ClipChoice, LayerChoice};
-use crate::plan::globs;
+use crate::selection::globs;
 use crate::{Error, Options};
 use meshreel_codec::clip::layer::MAX_LAYERS;
 use meshreel_scene::{Remark, Skeleton};

@@ -4,7 +4,7 @@
 use super::ClipOptions;
 use super::division::division;
 use super::layer::Division;
-use crate::plan::{globs, hit};
+use crate::selection::{globs, hit};
 use crate::{Error, Options, Tolerance};
 use globset::GlobSet;
 use meshreel_scene::hierarchy::TRANSFORMS;
@@ -139,12 +139,7 @@ impl<'a> Wanted<'a> {
 
 /// Metres in a unit; a file without one is taken as centimetres.
 fn metres(unit: Option<Unit>) -> f64 {
-    match unit {
-        Some(Unit::Metre) => 1.0,
-        Some(Unit::Centimetre) | None => 0.01,
-        Some(Unit::Millimetre) => 0.001,
-        Some(Unit::Inch) => 0.0254,
-    }
+    unit.unwrap_or(Unit::Centimetre).metres()
 }
 
 /// The options of clips among those of a compile.

@@ -574,16 +574,16 @@ impl<'a> NodeCoder<'a> {
         &self.nodes.tracks
     }
 
-    /// The smallest tolerance of what they move, and the largest of all errors that transforms leave.
+    /// Of all that they move the object that transforms bring nearest to its tolerance: that, and the largest error that they leave on it.
     pub fn promised(&self) -> (f64, f64) {
         let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
-        let least = self
+        let all = self
             .shapes
             .iter()
             .map(tolerance)
-            .fold(f64::INFINITY, f64::min);
-        let most = self.errors.iter().copied().fold(0.0, f64::max);
-        (if least.is_finite() { least } else { 0.0 }, most)
+            .zip(self.errors.iter().copied());
+        all.max_by(|a, b| (a.1 * b.0).total_cmp(&(b.1 * a.0)))
+            .unwrap_or_default()
     }
 }
 

@@ -536,11 +536,15 @@ impl Layered {
         &self.base
     }
 
+    /// Bytes of the pieces that can be streamed, without the table that lists them.
+    pub fn piece_bytes(&self) -> usize {
+        self.set.table.pieces.iter().map(|p| p.size as usize).sum()
+    }
+
     /// Bytes of everything but the base's first tier.
     pub fn upper_bytes(&self) -> usize {
         let headers = self.set.layers[1..].iter().map(|l| l.header_bytes);
-        let pieces = self.set.table.pieces.iter().map(|p| p.size as usize);
-        headers.sum::<usize>() + pieces.sum::<usize>()
+        headers.sum::<usize>() + self.piece_bytes()
     }
 
     /// What is in each layer.

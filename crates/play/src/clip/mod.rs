@@ -262,7 +262,7 @@ impl Clip {
         let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
             return Err(Corrupt("a clip of a skeleton that is not there"));
         };
-        let mut size = bytes.len();
+        let (mut size, mut pieces) = (bytes.len(), 0);
         let form = match record.codec {
             Codec::Sampled => {
                 let stored = Stored::open(&skeleton.skeleton(), bytes)?;
@@ -279,6 +279,7 @@ impl Clip {
                         let skeleton = skeleton.skeleton();
                         let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
                         size += layers.upper_bytes();
+                        pieces = layers.piece_bytes();
                         Form::Layers(Box::new(layers))
                     }
                 }
@@ -301,7 +302,8 @@ impl Clip {
                 skeleton: skeleton.clone(),
                 form,
                 bytes: size,
-                file_bytes: (packed + size).saturating_sub(all),
+                // What is stored as it is has a few bytes around it, which are not the clip's.
+                file_bytes: (packed + bytes.len()).saturating_sub(all).min(bytes.len()) + pieces,
                 extras,
             }),
             tiers: Arc::new([]),
@@ -390,7 +392,7 @@ impl Clip {
     pub fn stored_bytes(&self) -> usize {
         self.shared.bytes
     }
-    /// The same as it is in the file, where its chunk may be compressed.
+    /// The same as it is in the file, where its chunk may be compressed, with its streamed pieces, and without tables of layers.
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
     }

@@ -8,6 +8,7 @@ use meshreel_codec::clip::extras::{Component, ScalarTrack};
 use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::{Rotation, Vector, curve};
 use meshreel_compile::ClipReport;
+use meshreel_format::CHUNK_ENTRY_SIZE;
 use meshreel_scene::Scene;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,16 +19,17 @@ pub struct ClipInfo {
     name: String,
     skeleton: String,
     joints: usize,
-    samples: usize,
+    pub(super) samples: usize,
     fps: f64,
-    start: f64,
-    duration: f64,
+    pub(super) start: f64,
+    pub(super) duration: f64,
     codec: &'static str,
     /// guaranteed (every point of the metric, in object space), or local (each sub-track by itself).
     rule: &'static str,
     bytes: usize,
     ratio: f64,
-    tolerance: f64,
+    /// None of moving nodes: each mesh's own is kept.
+    tolerance: Option<f64>,
     /// Joints with a tolerance of their own.
     joint_tolerances: usize,
     /// Samples from one restart to the next.
@@ -194,8 +196,13 @@ impl Kinds {
 /// All clips of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     let clips = reel.clips()?;
+    // Tables of layers, one for each clip that has some.
+    let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::kind::LAYERS);
     let info = |clip: &meshreel::clip::Clip| {
-        let (samples, bytes) = (clip.samples(), clip.file_bytes());
+        let (samples, layers) = (clip.samples(), Layer::all(clip));
+        let table = (!layers.is_empty()).then(|| tables.next()).flatten();
+        let table = table.map_or(0, |table| table.raw_size as usize + CHUNK_ENTRY_SIZE);
+        let bytes = clip.file_bytes() + CHUNK_ENTRY_SIZE + table;
         let record = clip.record();
         let own = &clip.skeleton().tolerance;
         let mut info = ClipInfo {
@@ -210,7 +217,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             rule: rule(record.local),
             bytes,
             ratio: ratio(40 * (clip.joints() * samples) as u64, bytes as u64),
-            tolerance: record.tolerance,
+            tolerance: Some(record.tolerance),
             joint_tolerances: own.iter().filter(|t| **t > 0.0).count(),
             restart: None,
             keys: None,
@@ -218,7 +225,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             rotations: Kinds::default(),
             translations: Kinds::default(),
             scales: Kinds::default(),
-            layers: Layer::all(clip),
+            layers,
             scalars: clip.scalar_tracks().iter().map(scalar_info).collect(),
             markers: (clip.markers().iter())
                 .map(|m| MarkerInfo {
@@ -277,7 +284,7 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         rule: rule(false),
         bytes,
         ratio: ratio(40 * (nodes.count * samples) as u64, nodes.bytes),
-        tolerance: nodes.tolerance,
+        tolerance: None,
         joint_tolerances: 0,
         restart: Some(16 * reel.description().restart as usize),
         keys: None,
@@ -305,9 +312,10 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
                     Some(keys) => format!("curve, {} keys", units::count(keys.keys as u64)),
                     None => clip.codec.into(),
                 },
-                match clip.rule {
-                    "local" => format!("{} per sub-track", units::short(clip.tolerance)),
-                    _ => units::short(clip.tolerance),
+                match (clip.rule, clip.tolerance) {
+                    ("local", Some(t)) => format!("{} per sub-track", units::short(t)),
+                    (_, Some(t)) => units::short(t),
+                    (_, None) => "of each mesh".into(),
                 },
                 units::bytes(clip.bytes as u64),
                 format!("{}:1", units::short(clip.ratio)),

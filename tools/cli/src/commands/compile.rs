@@ -7,8 +7,9 @@ use crate::cli::{self, Block, CompileArgs, Method, Parts, UnitName};
 use crate::inputs::{self, InputOptions};
 use crate::memory::Watch;
 use crate::options_file::{self, OptionsFile};
-use crate::output::{Class, Failure, Output, one_line, remarks_json, say, table};
-use crate::progress::Progress;
+use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
+use crate::progress::{Files, Progress};
+use crate::targets::{self, Targets, reel_name};
 use crate::{guarded, units};
 use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
@@ -49,30 +50,24 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
             source_fps: content.source_fps,
             animation: content.animation.clone(),
         },
-        options: Options {
-            strict: arguments.strict,
-            dry_run: arguments.dry_run,
-            ..compile_options(&file)
-        },
-        explain: arguments.explain,
+        wanted: file,
         output,
     };
-    if content.block.is_some() && job.options.preset != Preset::Classic {
+    // What is wrong whatever the inputs are, before any is opened.
+    let options = compile_options(&job.wanted, Some(Unit::Metre))?;
+    if job.wanted.content.block.is_some() && options.preset != Preset::Classic {
         return Err(Failure::usage(format!(
             "--block is for --preset classic; {} has an entropy coder of its own",
-            job.options.preset.name()
+            options.preset.name()
         )));
     }
-    job.options.check().map_err(Failure::from)?;
-    match &arguments.output {
-        Some(target) if is_directory(target) => each_for_itself(&job, &arguments.inputs, target),
-        target => {
-            let target = match target {
-                Some(target) => target.clone(),
-                None => reel_name(&arguments.inputs[0]),
-            };
-            check_target(&target, &arguments.inputs)?;
-            let done = job.compile(&arguments.inputs, &target)?;
+    options.check().map_err(Failure::from)?;
+    let inputs = targets::expand(&arguments.inputs)?;
+    match Targets::new(&inputs, arguments.output.as_deref(), arguments.merge)? {
+        Targets::Each(directory) => each_for_itself(&job, &inputs, directory.as_deref()),
+        Targets::One(target) => {
+            check_target(&target, &inputs)?;
+            let done = job.compile(&inputs, &target)?;
             output.result(&done.json(), true, || done.text(&job))?;
             Ok(ExitCode::SUCCESS)
         }
@@ -83,10 +78,8 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
 pub struct Job {
     /// How inputs are opened.
     pub input: InputOptions,
-    /// What is promised.
-    pub options: Options,
-    /// Print passes and tree.
-    pub explain: bool,
+    /// What the user said of contents and promises.
+    pub wanted: OptionsFile,
     /// Where messages go.
     pub output: Output,
 }
@@ -108,11 +101,16 @@ pub struct Done {
 impl Job {
     /// Compiles `inputs` into `target`.
     pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<Done, Failure> {
-        self.compile_one(inputs, target, "")
+        self.compile_one(inputs, target, None)
     }
 
-    /// The same; `place` says which of many it is.
-    fn compile_one(&self, inputs: &[PathBuf], target: &Path, place: &str) -> Result<Done, Failure> {
+    /// The same, as one of many.
+    fn compile_one(
+        &self,
+        inputs: &[PathBuf],
+        target: &Path,
+        files: Option<&Files>,
+    ) -> Result<Done, Failure> {
         let start = Instant::now();
         let watch = Watch::start();
         let name = target
@@ -120,7 +118,10 @@ impl Job {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let progress = Progress::new(self.output, &format!("{place}{name}"));
+        let progress = match files {
+            Some(files) => files.next(&name),
+            None => Progress::new(self.output, &name),
+        };
         progress.wait("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -128,12 +129,18 @@ impl Job {
             "{name}: opened in {seconds:.2} s, {} nodes",
             scene.nodes.len()
         ));
+        let content = &self.wanted.content;
+        let unit = content.unit.map(unit_of).or(scene.unit);
+        let options = compile_options(&self.wanted, unit)?;
+        if let (Some(folder), true, false) = (target.parent(), files.is_some(), options.dry_run) {
+            std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
+        }
         progress.wait("analyse");
         let report = meshreel_compile::compile(
             &scene,
             remarks,
             target,
-            &self.options,
+            &options,
             &meshreel_check::reopen,
             &progress,
         )
@@ -150,8 +157,8 @@ impl Job {
             source_bytes: inputs::file_bytes(inputs),
             peak_anon_bytes: watch.stop(),
             report,
-            explain: self.explain,
-            dry_run: self.options.dry_run,
+            explain: content.explain,
+            dry_run: content.dry_run,
         })
     }
 }
@@ -218,6 +225,7 @@ impl Done {
             "source_map_bytes": report.source_map_bytes,
             "raw_bytes": report.raw_bytes,
             "ratio": ratio(report.raw_bytes, self.counted_bytes()),
+            "source_ratio": ratio(self.source_bytes, self.counted_bytes()),
             "frames": report.frames,
             "seconds": self.seconds,
             "peak_anon_bytes": self.peak_anon_bytes,
@@ -280,14 +288,26 @@ impl Done {
             out.push('\n');
         }
         let verb = if self.dry_run { "would be" } else { "is" };
+        let map = match report.source_map_bytes {
+            0 => String::new(),
+            bytes => format!(" + {} source map", units::bytes(bytes)),
+        };
+        // A file of clips alone has no frames.
+        let samples = report.clips.iter().map(|clip| clip.samples).max();
+        let length = match (report.frames, &report.clips[..], samples) {
+            (0, [_], Some(samples)) => format!("{} samples", units::count(samples as u64)),
+            (0, clips @ [_, ..], _) => format!("{} clips", clips.len()),
+            (frames, ..) => format!("{} frames", units::count(frames as u64)),
+        };
+        let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
         out.push_str(&format!(
-            "{} {verb} {} + {} source map: {} frames, raw {}, ratio {}:1, {:.2} s\n",
+            "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
             self.target.display(),
             units::bytes(self.counted_bytes()),
-            units::bytes(report.source_map_bytes),
-            units::count(report.frames as u64),
             units::bytes(report.raw_bytes),
-            units::short(ratio(report.raw_bytes, self.counted_bytes())),
+            of(report.raw_bytes),
+            of(self.source_bytes),
+            units::bytes(self.source_bytes),
             self.seconds,
         ));
         let most = if job.output.flags.verbose {
@@ -375,10 +395,18 @@ impl Done {
 }
 
 /// Compiles every input into `directory`; a failure is said and the next one is tried.
-fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<ExitCode, Failure> {
+fn each_for_itself(
+    job: &Job,
+    inputs: &[PathBuf],
+    directory: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let target_of = |input: &Path| match directory {
+        Some(directory) => directory.join(reel_name(input)),
+        None => targets::beside(input),
+    };
     let mut targets: HashMap<PathBuf, &Path> = HashMap::with_capacity(inputs.len());
     for input in inputs {
-        let target = directory.join(reel_name(input));
+        let target = target_of(input);
         if let Some(other) = targets.insert(target.clone(), input) {
             return Err(Failure::usage(format!(
                 "{} and {} would both become {}; compile them into different directories",
@@ -388,19 +416,16 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
             )));
         }
     }
-    if !job.options.dry_run {
-        std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
-    }
+    let files = Files::new(job.output, inputs.len());
     let start = Instant::now();
     let (mut results, mut rows) = (Vec::new(), Vec::new());
     let (mut failed, mut raw, mut packed) = (0usize, 0u64, 0u64);
-    for (i, input) in inputs.iter().enumerate() {
-        let target = directory.join(reel_name(input));
-        let place = format!("{}/{} ", i + 1, inputs.len());
+    for input in inputs {
+        let target = target_of(input);
         let one = [input.clone()];
         let outcome = guarded(|| {
             check_target(&target, &one)?;
-            job.compile_one(&one, &target, &place)
+            job.compile_one(&one, &target, Some(&files))
         });
         match outcome {
             Ok(done) => {
@@ -424,13 +449,14 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
             Err(failure) => {
                 failed += 1;
                 let failure = failure.or_at(input);
-                say(&format!("error: {}", failure.line()));
+                files.say(&format!("error: {}", failure.line()));
                 rows.push(vec![input.display().to_string(), "failed".into()]);
                 results
                     .push(json!({ "input": input.display().to_string(), "error": failure.json() }));
             }
         }
     }
+    drop(files);
     let seconds = start.elapsed().as_secs_f64();
     let mut value = json!({
         "files": results, "compiled": inputs.len() - failed, "failed": failed,
@@ -440,7 +466,7 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
         let failure = Failure::new(
             Class::Check,
             format!("{failed} of {} files failed", inputs.len()),
-            Some(directory.display().to_string()),
+            directory.map(|directory| directory.display().to_string()),
         );
         value["error"] = failure.json();
     }
@@ -464,22 +490,6 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: &Path) -> Result<Ex
         text
     })?;
     Ok(ExitCode::from(u8::from(failed > 0)))
-}
-
-/// Whether `-o` means a directory.
-fn is_directory(path: &Path) -> bool {
-    let text = path.as_os_str().to_string_lossy();
-    text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir()
-}
-
-/// `dir/frame.####.obj` → `frame.reel`.
-fn reel_name(input: &Path) -> PathBuf {
-    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.trim_end_matches('#').trim_end_matches(['.', '_', '-']);
-    PathBuf::from(format!(
-        "{}.reel",
-        if stem.is_empty() { "out" } else { stem }
-    ))
 }
 
 /// Refuses to write over an input, or under the name of one.
@@ -509,10 +519,15 @@ fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// The compiler's options of what the user said.
-pub fn compile_options(file: &OptionsFile) -> Options {
+/// The compiler's options of what the user said of files of a length unit.
+pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options, Failure> {
     let content = &file.content;
-    let mut options = Options::default();
+    let mut options = Options {
+        strict: content.strict,
+        dry_run: content.dry_run,
+        ..Options::default()
+    };
+    let tolerance_of = |tolerance| tolerance_of(tolerance, unit);
     if let Some(angle) = content.normal_tolerance {
         options.normal_tolerance = angle.0;
     }
@@ -520,7 +535,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
         options.uv_tolerance = ratio.0;
     }
     if let Some(tolerance) = content.scalar_tolerance {
-        options.scalar_tolerance = tolerance_of(tolerance);
+        options.scalar_tolerance = tolerance_of(tolerance)?;
     }
     if let Some(bits) = content.colour_bits {
         options.colour_bits = u32::from(bits);
@@ -580,12 +595,7 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     });
     options.include.clone_from(&content.include);
     options.exclude.clone_from(&content.exclude);
-    options.unit = content.unit.map(|unit| match unit {
-        UnitName::Metre => Unit::Metre,
-        UnitName::Centimetre => Unit::Centimetre,
-        UnitName::Millimetre => Unit::Millimetre,
-        UnitName::Inch => Unit::Inch,
-    });
+    options.unit = content.unit.map(unit_of);
     if let Some(effort) = content.effort {
         options.effort = u32::from(effort);
     }
@@ -595,26 +605,28 @@ pub fn compile_options(file: &OptionsFile) -> Options {
     }
     options.strip = content.strip;
     options.meshes = (file.meshes.iter())
-        .map(|section| MeshOverride {
-            glob: section.glob.clone(),
-            tolerance: section.tolerance.map(tolerance_of),
-            method: section.method.map(method_of),
-            parts: section.parts.as_ref().map(parts_of),
-            remesh: section.remesh,
+        .map(|section| {
+            Ok(MeshOverride {
+                glob: section.glob.clone(),
+                tolerance: section.tolerance.map(tolerance_of).transpose()?,
+                method: section.method.map(method_of),
+                parts: section.parts.as_ref().map(parts_of),
+                remesh: section.remesh,
+            })
         })
-        .collect();
-    options.clips = clip_choice(file);
+        .collect::<Result<_, Failure>>()?;
+    options.clips = clip_choice(file, unit)?;
     for wanted in &content.tolerance {
-        match (&wanted.glob, wanted.tolerance) {
-            (None, tolerance) => options.tolerance = tolerance_of(tolerance),
+        match (&wanted.glob, tolerance_of(wanted.tolerance)?) {
+            (None, tolerance) => options.tolerance = tolerance,
             (Some(glob), tolerance) if glob.starts_with('/') => options.meshes.push(MeshOverride {
                 glob: glob.clone(),
-                tolerance: Some(tolerance_of(tolerance)),
+                tolerance: Some(tolerance),
                 method: None,
                 parts: None,
                 remesh: None,
             }),
-            (Some(glob), units::Tolerance::Absolute(length)) => {
+            (Some(glob), Tolerance::Absolute(length)) => {
                 options.clips.joints.push(JointOverride {
                     glob: glob.clone(),
                     tolerance: Some(length),
@@ -622,13 +634,22 @@ pub fn compile_options(file: &OptionsFile) -> Options {
                 });
             }
             // Refused when it was read.
-            (Some(_), units::Tolerance::Percent(_)) => {}
+            (Some(_), Tolerance::Relative(_)) => {}
         }
     }
-    options
+    Ok(options)
 }
 
-fn clip_choice(file: &OptionsFile) -> ClipChoice {
+fn unit_of(name: UnitName) -> Unit {
+    match name {
+        UnitName::Metre => Unit::Metre,
+        UnitName::Centimetre => Unit::Centimetre,
+        UnitName::Millimetre => Unit::Millimetre,
+        UnitName::Inch => Unit::Inch,
+    }
+}
+
+fn clip_choice(file: &OptionsFile, unit: Option<Unit>) -> Result<ClipChoice, Failure> {
     let curve = &file.curve;
     let local = LocalRule {
         tolerances: [
@@ -639,7 +660,7 @@ fn clip_choice(file: &OptionsFile) -> ClipChoice {
         .map(|t| t.map(|t| t.0)),
         adaptive: curve.adaptive.unwrap_or(false),
     };
-    ClipChoice {
+    Ok(ClipChoice {
         codec: match file.content.codec {
             None | Some(cli::Codec::Auto) => CodecChoice::Auto,
             Some(cli::Codec::Sampled) => CodecChoice::Sampled,
@@ -658,20 +679,23 @@ fn clip_choice(file: &OptionsFile) -> ClipChoice {
             })
             .collect(),
         layers: (file.layers.iter())
-            .map(|section| LayerChoice {
-                name: section.name.clone(),
-                joints: section.joints.clone(),
-                below: section.below,
-                share: section.share,
-                rate: section.rate,
-                strip: match section.strip {
-                    None => Strip::None,
-                    Some(units::Tolerance::Absolute(length)) => Strip::Error(length),
-                    Some(units::Tolerance::Percent(percent)) => Strip::Share(percent / 100.0),
-                },
-                tiers: section.tiers.unwrap_or(1),
+            .map(|section| {
+                let strip = section.strip.map(|strip| tolerance_of(strip, unit));
+                Ok(LayerChoice {
+                    name: section.name.clone(),
+                    joints: section.joints.clone(),
+                    below: section.below,
+                    share: section.share,
+                    rate: section.rate,
+                    strip: match strip.transpose()? {
+                        None => Strip::None,
+                        Some(Tolerance::Absolute(length)) => Strip::Error(length),
+                        Some(Tolerance::Relative(part)) => Strip::Share(part),
+                    },
+                    tiers: section.tiers.unwrap_or(1),
+                })
             })
-            .collect(),
+            .collect::<Result<_, Failure>>()?,
         curve: CurveChoice {
             knots: match curve.knots {
                 None | Some(cli::Spacing::Centripetal) => Knots::Centripetal,
@@ -682,14 +706,23 @@ fn clip_choice(file: &OptionsFile) -> ClipChoice {
             plain: curve.keys == Some(cli::Keys::Inserted),
             local: (curve.rule == Some(cli::Rule::Local)).then_some(local),
         },
-    }
+    })
 }
 
-fn tolerance_of(tolerance: units::Tolerance) -> Tolerance {
-    match tolerance {
-        units::Tolerance::Absolute(length) => Tolerance::Absolute(length),
-        units::Tolerance::Percent(percent) => Tolerance::Relative(percent / 100.0),
-    }
+/// A tolerance in the unit of the file.
+fn tolerance_of(tolerance: units::Tolerance, unit: Option<Unit>) -> Result<Tolerance, Failure> {
+    Ok(match (tolerance, unit) {
+        (units::Tolerance::Absolute(length), _) => Tolerance::Absolute(length),
+        (units::Tolerance::Percent(percent), _) => Tolerance::Relative(percent / 100.0),
+        (units::Tolerance::Metres(length), Some(unit)) => {
+            Tolerance::Absolute(length / unit.metres())
+        }
+        (units::Tolerance::Metres(_), None) => {
+            return Err(Failure::usage(format!(
+                "a tolerance of {tolerance} needs a unit to be told in, and the input names none: give it with --unit, or a tolerance in percent"
+            )));
+        }
+    })
 }
 
 fn parts_of(parts: &Parts) -> PartsChoice {
@@ -757,19 +790,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_outputs() {
-        assert_eq!(reel_name(Path::new("a/b/flag.abc")), Path::new("flag.reel"));
-        assert_eq!(
-            reel_name(Path::new("a/frame.####.obj")),
-            Path::new("frame.reel")
-        );
-        assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
-        assert_eq!(reel_name(Path::new("v1.2.abc")), Path::new("v1.2.reel"));
-    }
-
-    #[test]
     fn nothing_said_means_the_compilers_defaults() {
-        assert_eq!(compile_options(&OptionsFile::default()), Options::default());
+        let options = compile_options(&OptionsFile::default(), None).unwrap();
+        assert_eq!(options, Options::default());
     }
 
     #[test]
@@ -778,9 +801,22 @@ mod tests {
         for text in ["0.1%", "/a/*=2", "Hand*=0.5"] {
             file.content.tolerance.push(text.parse().unwrap());
         }
-        let options = compile_options(&file);
+        let options = compile_options(&file, None).unwrap();
         assert_eq!(options.tolerance, Tolerance::Relative(0.1 / 100.0));
         assert_eq!(options.meshes[0].glob, "/a/*");
         assert_eq!(options.clips.joints[0].tolerance, Some(0.5));
+    }
+
+    #[test]
+    fn lengths_with_a_unit_are_told_in_the_files() {
+        let mut file = OptionsFile::default();
+        file.content.tolerance.push("5mm".parse().unwrap());
+        let of = |unit| Ok::<_, Failure>(compile_options(&file, unit)?.tolerance);
+        assert_eq!(
+            of(Some(Unit::Centimetre)).unwrap(),
+            Tolerance::Absolute(0.5)
+        );
+        assert_eq!(of(Some(Unit::Metre)).unwrap(), Tolerance::Absolute(0.005));
+        assert!(of(None).unwrap_err().what.contains("--unit"));
     }
 }

@@ -1,6 +1,6 @@
 //! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact sheets.
 
-use super::compile::{Done, Job, compile_options};
+use super::compile::{Done, Job};
 use super::extract::Kind;
 use super::verify;
 use crate::cli::DemoArgs;
@@ -106,8 +106,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     };
     let job = Job {
         input: InputOptions::default(),
-        options: compile_options(&wanted),
-        explain: false,
+        wanted,
         output: quiet,
     };
     let paths = [file.to_path_buf()];

@@ -1,6 +1,7 @@
 //! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
 
 use super::attributes::{self, AttributeInfo};
+use super::joints::{self, SkeletonInfo};
 use super::levels::{self, Level};
 use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
@@ -13,6 +14,7 @@ use meshreel::FrameKind;
 use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, Limits, Reel, kind};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -75,6 +77,7 @@ struct ReelInfo {
     clips: Vec<super::clip::ClipInfo>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rigs: Vec<rigs::RigInfo>,
+    skeletons: Vec<SkeletonInfo>,
     attributes: Vec<AttributeInfo>,
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,6 +179,8 @@ struct MeshInfo {
     topology: &'static str,
     materials: Vec<String>,
     source_map: bool,
+    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in none.
+    tolerance: Option<f64>,
     /// All but the source map; none where that was not measured.
     bytes: Option<u64>,
     /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
@@ -217,6 +222,9 @@ struct StreamInfo {
 struct FrameInfo {
     time: f64,
     kind: &'static str,
+    /// The frame that it is packed together with, and whose bytes are those of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    with: Option<usize>,
     bytes: u32,
     raw_bytes: u32,
 }
@@ -302,20 +310,9 @@ impl ReelInfo {
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
             rigs: rigs::infos(reel)?,
+            skeletons: joints::of_reel(reel)?,
             attributes: attributes::infos(reel)?,
-            frame_table: wanted.frames.then(|| {
-                (0..frames.len())
-                    .map(|frame| FrameInfo {
-                        time: reel.time(frame),
-                        kind: match reel.frame_kind(frame) {
-                            FrameKind::Index => "index",
-                            FrameKind::Between => "between",
-                        },
-                        bytes: reel.frame_chunk(frame).size,
-                        raw_bytes: reel.frame_chunk(frame).raw_size,
-                    })
-                    .collect()
-            }),
+            frame_table: wanted.frames.then(|| frame_table(reel)),
         })
     }
 
@@ -378,19 +375,35 @@ impl ReelInfo {
         if let Some(fps) = self.fps {
             field("rate", format!("{} frames per second", units::short(fps)));
         }
+        let clips = (self.clips.iter()).filter(|_| self.frames == 0);
+        let longest = clips.max_by(|a, b| a.duration.total_cmp(&b.duration));
         field(
             "time",
-            format!(
-                "{} frames, {} s to {} s ({} s{})",
-                self.frames,
-                units::short(self.start),
-                units::short(self.start + self.duration),
-                units::short(self.duration),
-                match self.period {
-                    Some(period) => format!(", a cycle of {} s", units::short(period)),
-                    None => String::new(),
-                }
-            ),
+            match longest {
+                Some(clip) if self.clips.len() == 1 => format!(
+                    "{} samples, {} s to {} s ({} s)",
+                    clip.samples,
+                    units::short(clip.start),
+                    units::short(clip.start + clip.duration),
+                    units::short(clip.duration)
+                ),
+                Some(clip) => format!(
+                    "{} clips, the longest of {} s",
+                    self.clips.len(),
+                    units::short(clip.duration)
+                ),
+                None => format!(
+                    "{} frames, {} s to {} s ({} s{})",
+                    self.frames,
+                    units::short(self.start),
+                    units::short(self.start + self.duration),
+                    units::short(self.duration),
+                    match self.period {
+                        Some(period) => format!(", a cycle of {} s", units::short(period)),
+                        None => String::new(),
+                    }
+                ),
+            },
         );
         for range in range_lines(&self.ranges) {
             field("range", range);
@@ -402,7 +415,7 @@ impl ReelInfo {
         let options: Vec<String> = self
             .options
             .iter()
-            .map(|(key, value)| format!("{key} {value}"))
+            .map(|(key, value)| format!("{key} {}", shown(value)))
             .collect();
         field("options", one_line(&options.join(", ")));
         out.push('\n');
@@ -430,6 +443,7 @@ impl ReelInfo {
         if wanted.tree {
             out.push('\n');
             out.push_str(&self.tree());
+            out.push_str(&joints::text(&self.skeletons));
         }
         if wanted.streams {
             out.push('\n');
@@ -444,13 +458,15 @@ impl ReelInfo {
                 .iter()
                 .enumerate()
                 .map(|(i, frame)| {
-                    vec![
-                        i.to_string(),
-                        format!("{:.6}", frame.time),
-                        frame.kind.to_string(),
-                        units::count(u64::from(frame.bytes)),
-                        units::count(u64::from(frame.raw_bytes)),
-                    ]
+                    let (bytes, raw) = match frame.with {
+                        Some(first) => (format!("with {first}"), String::new()),
+                        None => (
+                            units::count(u64::from(frame.bytes)),
+                            units::count(u64::from(frame.raw_bytes)),
+                        ),
+                    };
+                    let time = format!("{:.6}", frame.time);
+                    vec![i.to_string(), time, frame.kind.to_string(), bytes, raw]
                 })
                 .collect();
             out.push('\n');
@@ -476,7 +492,7 @@ impl ReelInfo {
                     units::count(u64::from(mesh.triangles)),
                     units::count(u64::from(mesh.points)),
                     position.map_or(String::new(), |s| s.bits.to_string()),
-                    position.map_or(String::new(), |s| units::short(s.tolerance)),
+                    mesh.tolerance.map_or(String::new(), units::short),
                     mesh.bytes.map_or("–".into(), units::bytes),
                 ]
             })
@@ -570,6 +586,43 @@ impl ReelInfo {
         }
         out
     }
+}
+
+/// A value of the options as a user gives it: parts of something as percentages.
+fn shown(value: &str) -> String {
+    let part = (value.split_once('*'))
+        .filter(|(_, of)| ["diagonal", "range"].iter().any(|o| of.starts_with(o)));
+    let percent = part.and_then(|(part, of)| Some((part.parse::<f64>().ok()? * 100.0, of)));
+    match percent {
+        // 0.0001 × 100 is no 0.01.
+        Some((percent, of)) => {
+            let rest = of
+                .split_once(' ')
+                .map_or(String::new(), |(_, rest)| format!(" {rest}"));
+            format!("{} %{rest}", (percent * 1e12).round() / 1e12)
+        }
+        None => value.to_string(),
+    }
+}
+
+/// Every frame. Frames that are packed together take nothing but the first of them, so that all add up.
+fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
+    let mut first = HashMap::new();
+    let of = |frame| {
+        let chunk = reel.frame_chunk(frame);
+        let with = *first.entry(chunk.offset).or_insert(frame);
+        FrameInfo {
+            time: reel.time(frame),
+            kind: match reel.frame_kind(frame) {
+                FrameKind::Index => "index",
+                FrameKind::Between => "between",
+            },
+            with: (with != frame).then_some(with),
+            bytes: if with == frame { chunk.size } else { 0 },
+            raw_bytes: if with == frame { chunk.raw_size } else { 0 },
+        }
+    };
+    (0..reel.frame_count()).map(of).collect()
 }
 
 /// `raw` by `packed`, 0 where there is nothing.
@@ -670,12 +723,20 @@ fn mesh_infos(
     let levels: Vec<Vec<Level>> = (0..grids.len())
         .map(|m| levels::of(reel, m))
         .collect::<Result<_, _>>()?;
+    let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
+    for node in &reel.description().nodes {
+        if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {
+            let least = of_mesh.map_or(node.tolerance, |other: f64| other.min(node.tolerance));
+            *of_mesh = Some(least);
+        }
+    }
     let infos = reel
         .description()
         .meshes
         .iter()
         .enumerate()
         .map(|(m, mesh)| MeshInfo {
+            tolerance: promised[m],
             bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
             grid: grids[m],
             heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),

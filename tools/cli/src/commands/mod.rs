@@ -9,6 +9,7 @@ mod extract;
 mod faces;
 mod hidden;
 mod info;
+mod joints;
 mod levels;
 mod live;
 mod parts;

@@ -5,7 +5,7 @@ use crate::commands::bench::limits;
 use crate::commands::live::{Live, Named};
 use crate::commands::poses::Poses;
 use crate::output::{Class, Failure, Output, one_line, say, table};
-use crate::{counting, memory, units};
+use crate::{counting, inputs, memory, units};
 use meshreel::record::{Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Levels, Limits, MeshView, Options, Player,
@@ -79,6 +79,9 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
     if arguments.files.len() as u64 * u64::from(arguments.copies) > MOST_INSTANCES {
         let what = format!("--copies times the number of files must be {MOST_INSTANCES} at most");
         return Err(Failure::usage(what));
+    }
+    for path in &arguments.files {
+        inputs::expect_reel(path)?;
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use crate::cli::PlotArgs;
 use crate::inputs::{self, InputOptions};
-use crate::output::{Class, Failure, Output, remarks_json};
+use crate::output::{Failure, Output, remarks_json};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, Repeats, Rounding};
+use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Qvv, Remark, Scene};
@@ -20,16 +21,7 @@ const MOST: usize = 20_000;
 
 /// Runs the verb.
 pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
-    if !inputs::is_reel(&arguments.file) {
-        return Err(match arguments.file.exists() {
-            true => Failure::new(
-                Class::Malformed,
-                "not a .reel; 'meshreel compile' makes one of a source file",
-                Some(arguments.file.display().to_string()),
-            ),
-            false => Failure::io(&arguments.file, &std::io::ErrorKind::NotFound.into()),
-        });
-    }
+    inputs::expect_reel(&arguments.file)?;
     let target = match &arguments.output {
         Some(path) => path.clone(),
         None => arguments.file.with_extension("png"),
@@ -82,11 +74,13 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
             vertex as usize,
             arguments.mesh.as_deref(),
         )?,
-        (None, None) => {
-            return Err(Failure::usage(
-                "name a --joint or a --vertex, or ask for --parts, --faces, --levels or --hidden",
-            ));
-        }
+        (None, None) => match farthest_vertex(&reel, arguments.mesh.as_deref())? {
+            Some((mesh, vertex)) => of_vertex(&reel, scene.as_ref(), vertex, Some(&mesh))?,
+            None => {
+                let (clip, joint) = farthest_joint(&reel, arguments.clip.as_deref())?;
+                of_joint(&reel, scene.as_ref(), &joint, Some(&clip))?
+            }
+        },
     };
     let image = draw(&plot.title, &plot.subtitle, plot.times, &plot.panels);
     image.write_png(&target)?;
@@ -417,6 +411,101 @@ fn unit(reel: &Reel) -> &'static str {
         4 => " in inches",
         _ => "",
     }
+}
+
+/// How many frames or samples are looked at for what moves farthest.
+const LOOKED: usize = 16;
+
+/// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the path of its node, and its number as
+/// [`of_vertex`] takes it. `None` where there is no such mesh.
+fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, usize)>, Failure> {
+    let description = reel.description();
+    let fixed = |node: &NodeRecord| {
+        let mesh = node.mesh.and_then(|m| description.meshes.get(m as usize));
+        mesh.is_some_and(|m| m.vertices > 0 && m.method != Method::Fluid)
+    };
+    let nodes: Vec<usize> = (0..description.nodes.len())
+        .filter(|&n| fixed(&description.nodes[n]))
+        .filter(|&n| mesh.is_none_or(|path| description.nodes[n].path == path))
+        .collect();
+    if nodes.is_empty() {
+        return match mesh {
+            Some(path) => Err(Failure::usage(format!(
+                "no mesh is called {path}, or its faces change: name a --vertex"
+            ))),
+            None => Ok(None),
+        };
+    }
+    let mut decoder = FrameDecoder::new(reel)?;
+    let mut first: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
+    let (mut best, mut farthest) = ((0, 0), -1.0);
+    let (count, mut floats) = (reel.frame_count(), Vec::new());
+    for i in 0..LOOKED.min(count) {
+        decoder.decode(i * (count - 1) / (LOOKED.min(count) - 1).max(1))?;
+        for (k, &node) in nodes.iter().enumerate() {
+            let view = decoder.mesh(description.nodes[node].mesh.unwrap_or(0) as usize);
+            floats.resize(3 * view.vertex_count(), 0.0f32);
+            view.positions_into(&mut floats)?;
+            let matrix = decoder.world(node);
+            let place = |p: &[f32]| {
+                let row = |r: &[f64; 4]| (0..3).map(|k| r[k] * f64::from(p[k])).sum::<f64>() + r[3];
+                DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
+            };
+            let places: Vec<DVec3> = floats.chunks_exact(3).map(place).collect();
+            if first[k].is_empty() {
+                first[k] = places;
+                continue;
+            }
+            for (vertex, (from, to)) in first[k].iter().zip(&places).enumerate() {
+                let way = from.distance(*to);
+                if way > farthest {
+                    (best, farthest) = ((node, vertex), way);
+                }
+            }
+        }
+    }
+    let (node, vertex) = match farthest < 0.0 {
+        true => (nodes[0], 0),
+        false => best,
+    };
+    let record = &description.nodes[node];
+    let map = reel.source_map(record.mesh.unwrap_or(0) as usize)?;
+    let point = match map.and_then(|map| map.vertex_point.get(vertex).copied()) {
+        Some(point) => point as usize,
+        None => vertex,
+    };
+    Ok(Some((record.path.clone(), point)))
+}
+
+/// Of the clip named, or the first, the joint that moves farthest in object space: the names of both.
+fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), Failure> {
+    let clips = reel.clips()?;
+    let clip = match (clip, clips.first()) {
+        (None, Some(first)) => first,
+        _ => find(&clips, clip, "clip", |c| c.name().into())?.1,
+    };
+    let skeleton = clip.skeleton();
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let mut first: Vec<DVec3> = Vec::new();
+    let (mut best, mut farthest) = (0, -1.0);
+    for i in 0..LOOKED {
+        let at = clip.duration() * i as f64 / (LOOKED - 1) as f64;
+        clip.sample(&mut cursor, at, Repeats::Clamp, Rounding::None, &mut pose)?;
+        let place = |joint| object(&skeleton.parents, joint, |k| widen(&pose[k])).translation;
+        let places: Vec<DVec3> = (0..pose.len()).map(place).collect();
+        if first.is_empty() {
+            first.clone_from(&places);
+        }
+        for (joint, (from, to)) in first.iter().zip(&places).enumerate() {
+            let way = from.distance(*to);
+            if way > farthest {
+                (best, farthest) = (joint, way);
+            }
+        }
+    }
+    let joint = skeleton.names.get(best).cloned().unwrap_or_default();
+    Ok((clip.name().into(), joint))
 }
 
 fn of_vertex(

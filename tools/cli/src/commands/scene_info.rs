@@ -1,6 +1,7 @@
 //! What is in a source file: the tree, the meshes with their attributes, the frames, as data and as text.
 
 use super::info::{RangeInfo, range_lines};
+use super::joints::{self, SkeletonInfo};
 use crate::output::{Failure, table};
 use crate::units;
 use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
@@ -31,6 +32,7 @@ pub struct SceneInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::SourceInfo>,
+    skeletons: Vec<SkeletonInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Vec<f64>>,
     remarks: serde_json::Value,
@@ -147,6 +149,7 @@ impl SceneInfo {
             nodes: nodes(scene, &placed),
             meshes: meshes(scene, &placed, wanted.streams)?,
             clips: super::clip::sources(scene),
+            skeletons: joints::of_scene(scene),
             times: wanted.frames.then_some(times),
             remarks: crate::output::remarks_json(remarks),
         })
@@ -192,10 +195,14 @@ impl SceneInfo {
             out.push_str(&super::clip::source_table(&self.clips));
         }
         if clips_alone {
+            if wanted.tree {
+                out.push_str(&joints::text(&self.skeletons));
+            }
             return out;
         }
         if wanted.tree {
             out.push_str(&self.tree(usize::MAX));
+            out.push_str(&joints::text(&self.skeletons));
         } else if wanted.streams || wanted.frames {
             // The overview would only push away what was asked for.
         } else if self.nodes.len() <= OVERVIEW_ROWS {

@@ -400,7 +400,7 @@ fn inputs_merge_by_node_path() {
         ("$B", b.as_path()),
         ("$OUT", reel.as_path()),
     ];
-    run_line("compile $A $B -o $OUT", &paths).expect(0);
+    run_line("compile $A $B --merge -o $OUT", &paths).expect(0);
     let json = run_line("verify $A $B $OUT --json", &paths)
         .expect(0)
         .json();

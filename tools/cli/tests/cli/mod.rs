@@ -6,4 +6,5 @@ mod files;
 mod info;
 mod play;
 mod ranges;
+mod targets;
 mod usage;

@@ -111,7 +111,67 @@ pub fn read(
             Err(error) => reader.remark(".arbGeomParams", &broken(error)?),
         }
     }
+    if let Some(points) = points {
+        follow_shown(place, points, &mut mesh)?;
+    }
     Ok(Ok(mesh))
+}
+
+/// Gives attributes the times of the samples that have points, where an exporter left them away for those that have none, and counts what it wrote
+/// in seconds (time sampling 0).
+fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Result<(), Error> {
+    let identity = TimeSampling::Uniform {
+        start: 0.0,
+        step: 1.0,
+    };
+    let count = mesh.positions.len();
+    let apart = |sampling: &TimeSampling, samples: usize| {
+        *sampling == identity && (2..count).contains(&samples)
+    };
+    fn channels<T>(
+        list: &mut [Attribute<T>],
+        change: &mut dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>>,
+    ) where
+        T: Clone + Send + Sync + 'static,
+    {
+        for attribute in list {
+            if let Some(own) = change(attribute.values.len(), attribute.values.sampling()) {
+                attribute.values = attribute.values.with_sampling(own);
+            }
+            if let Some(indices) = &mut attribute.indices
+                && let Some(own) = change(indices.len(), indices.sampling())
+            {
+                *indices = indices.with_sampling(own);
+            }
+        }
+    }
+    // Only then all sizes have to be looked up.
+    let mut any = false;
+    let mut look = |samples: usize, sampling: &Arc<TimeSampling>| {
+        any |= apart(sampling, samples);
+        None
+    };
+    channels(&mut mesh.uvs, &mut look);
+    channels(&mut mesh.colours, &mut look);
+    channels(mesh.normals.as_mut_slice(), &mut look);
+    if !any || **mesh.positions.sampling() == identity || count > crate::sample::MAX_FRAMES {
+        return Ok(());
+    }
+    let mut times = Vec::new();
+    for i in 0..count {
+        if place.archive.size(points.id, i)? > 0 {
+            times.push(mesh.positions.time(i));
+        }
+    }
+    let shown = times.len();
+    let own = Arc::new(TimeSampling::Acyclic { times });
+    let mut change = |samples: usize, sampling: &Arc<TimeSampling>| {
+        (samples == shown && apart(sampling, samples)).then(|| own.clone())
+    };
+    channels(&mut mesh.uvs, &mut change);
+    channels(&mut mesh.colours, &mut change);
+    channels(mesh.normals.as_mut_slice(), &mut change);
+    Ok(())
 }
 
 /// Numbers of elements of a property at its first and last sample.

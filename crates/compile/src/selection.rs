@@ -1,0 +1,87 @@
+//! Which objects are compiled, told by globs over the paths of their nodes.
+
+use crate::{Error, Options};
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
+use meshreel_scene::Remark;
+
+/// `--include` and `--exclude`.
+pub struct Selection {
+    include: GlobSet,
+    exclude: GlobSet,
+}
+
+impl Selection {
+    pub fn new(options: &Options) -> Result<Selection, Error> {
+        Ok(Selection {
+            include: globs("--include", &options.include)?,
+            exclude: globs("--exclude", &options.exclude)?,
+        })
+    }
+
+    /// Remarks on globs that match none of the `paths` of meshes: a slip, most of the time. `alone`: there are no clips, whose joints
+    /// `--include` and `--exclude` may be for.
+    pub fn unused<'a>(
+        options: &Options,
+        alone: bool,
+        paths: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<Vec<Remark>, Error> {
+        let mut remarks = Vec::new();
+        for (flag, list) in [
+            ("--include", &options.include),
+            ("--exclude", &options.exclude),
+        ] {
+            for text in list {
+                let set = globs(flag, std::slice::from_ref(text))?;
+                if alone && !paths.clone().any(|path| hit(&set, path)) {
+                    remarks.push(Remark::new(text, format!("{flag} matches no node")));
+                }
+            }
+        }
+        for over in &options.meshes {
+            let glob = glob("the glob of a mesh section", &over.glob)?;
+            if !paths.clone().any(|path| glob.is_match(path)) {
+                remarks.push(Remark::new(
+                    &over.glob,
+                    "matches no mesh: what is wanted of it is wanted of none",
+                ));
+            }
+        }
+        Ok(remarks)
+    }
+
+    /// Whether the object at `path` is compiled.
+    pub fn has(&self, path: &str) -> bool {
+        (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
+    }
+}
+
+pub fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
+    let mut builder = GlobSetBuilder::new();
+    for text in list {
+        builder.add(glob(flag, text)?.glob().clone());
+    }
+    builder
+        .build()
+        .map_err(|e| Error::misuse(format!("{flag}: {e}")))
+}
+
+pub fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
+    match Glob::new(text) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(e) => Err(Error::misuse(format!("{flag} {text}: {e}"))),
+    }
+}
+
+/// Whether a set has the object at `path`. A glob that names a group means everything below it.
+pub fn hit(set: &GlobSet, path: &str) -> bool {
+    let mut end = path.len();
+    loop {
+        if set.is_match(&path[..end]) {
+            return true;
+        }
+        match path[..end].rfind('/') {
+            Some(0) | None => return false,
+            Some(slash) => end = slash,
+        }
+    }
+}

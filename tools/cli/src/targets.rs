@@ -1,0 +1,134 @@
+//! Which files are compiled, and into which: quoted globs, one `.reel` per input or one of all, names where none is given.
+
+use crate::output::{Class, Failure};
+use meshreel_scene::read::sequence;
+use std::path::{Path, PathBuf};
+
+/// What becomes of the inputs.
+#[derive(Debug, PartialEq)]
+pub enum Targets {
+    /// All into one.
+    One(PathBuf),
+    /// Each into one of its own: in this directory, or beside it.
+    Each(Option<PathBuf>),
+}
+
+impl Targets {
+    /// Of `inputs`, what `-o` names, and `--merge`.
+    pub fn new(inputs: &[PathBuf], output: Option<&Path>, merge: bool) -> Result<Targets, Failure> {
+        // A point cache belongs to its .obj.
+        let scenes = inputs.iter().filter(|input| !is_point_cache(input)).count();
+        match output {
+            Some(output) if is_directory(output) && !merge => {
+                Ok(Targets::Each(Some(output.to_path_buf())))
+            }
+            Some(output) if is_directory(output) => Err(Failure::usage(format!(
+                "--merge makes one file, and {} is a directory: name a .reel",
+                output.display()
+            ))),
+            Some(output) if merge || scenes < 2 => Ok(Targets::One(output.to_path_buf())),
+            Some(output) => Err(Failure::usage(format!(
+                "{scenes} inputs and -o {}: --merge makes one file of them, and -o {}/ one of each",
+                output.display(),
+                output.with_extension("").display()
+            ))),
+            None if merge && scenes > 1 => Err(Failure::usage(
+                "--merge makes one file of all inputs: name it with -o",
+            )),
+            None if scenes < 2 => Ok(Targets::One(beside(&inputs[0]))),
+            None => Ok(Targets::Each(None)),
+        }
+    }
+}
+
+/// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all files that match, by name. Sequences
+/// stay as they are.
+pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut out = Vec::with_capacity(given.len());
+    for path in given {
+        let text = path.to_string_lossy();
+        if !text.contains(['*', '?', '[']) || path.exists() || sequence::is_pattern(path) {
+            out.push(path.clone());
+            continue;
+        }
+        let wrong = |e: glob::PatternError| Failure::usage(format!("{text}: {e}"));
+        let mut found: Vec<PathBuf> = glob::glob(&text).map_err(wrong)?.flatten().collect();
+        if found.is_empty() {
+            return Err(Failure::new(
+                Class::Io,
+                "no file matches (check the name)",
+                Some(text.into_owned()),
+            ));
+        }
+        found.sort();
+        out.extend(found);
+    }
+    Ok(out)
+}
+
+/// `dir/frame.####.obj` → `dir/frame.reel`.
+pub fn beside(input: &Path) -> PathBuf {
+    input.with_file_name(reel_name(input))
+}
+
+/// `dir/frame.####.obj` → `frame.reel`.
+pub fn reel_name(input: &Path) -> PathBuf {
+    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem.trim_end_matches('#').trim_end_matches(['.', '_', '-']);
+    PathBuf::from(format!(
+        "{}.reel",
+        if stem.is_empty() { "out" } else { stem }
+    ))
+}
+
+/// Whether `-o` means a directory.
+fn is_directory(path: &Path) -> bool {
+    let text = path.as_os_str().to_string_lossy();
+    text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir()
+}
+
+fn is_point_cache(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| e.eq_ignore_ascii_case("pc2") || e.eq_ignore_ascii_case("mdd"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_outputs() {
+        assert_eq!(
+            beside(Path::new("a/b/flag.abc")),
+            Path::new("a/b/flag.reel")
+        );
+        assert_eq!(
+            reel_name(Path::new("a/frame.####.obj")),
+            Path::new("frame.reel")
+        );
+        assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
+        assert_eq!(reel_name(Path::new("v1.2.abc")), Path::new("v1.2.reel"));
+    }
+
+    #[test]
+    fn one_or_each() {
+        let of = |inputs: &[&str], output: Option<&str>, merge| {
+            let inputs: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
+            Targets::new(&inputs, output.map(Path::new), merge)
+        };
+        let one = |path: &str| Targets::One(path.into());
+        assert_eq!(of(&["d/a.abc"], None, false).unwrap(), one("d/a.reel"));
+        assert_eq!(of(&["a.abc"], Some("b"), false).unwrap(), one("b"));
+        assert_eq!(of(&["a.obj", "a.pc2"], Some("b"), false).unwrap(), one("b"));
+        assert_eq!(of(&["a.abc", "b.abc"], Some("c"), true).unwrap(), one("c"));
+        assert_eq!(of(&["a", "b"], None, false).unwrap(), Targets::Each(None));
+        assert_eq!(
+            of(&["a", "b"], Some("c/"), false).unwrap(),
+            Targets::Each(Some("c/".into()))
+        );
+        let what = of(&["a", "b"], Some("c.reel"), false).unwrap_err().what;
+        assert!(what.contains("--merge") && what.contains("c/"), "{what}");
+        assert!(of(&["a", "b"], None, true).is_err());
+        assert!(of(&["a", "b"], Some("c/"), true).is_err());
+    }
+}
