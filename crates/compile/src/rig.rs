@@ -279,7 +279,7 @@ impl Candidate<'_> {
 
     /// Why it is not kept where that is so much.
     pub fn other(&self, error: f64) -> Option<Remark> {
-        let beyond = !(error <= self.tolerance);
+        let beyond = error.is_nan() || error > self.tolerance;
         beyond.then(|| {
             self.left_out(&format!(
                 "joints alone put it up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed (morph targets besides, or sheared joints)",
