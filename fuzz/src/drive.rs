@@ -419,7 +419,24 @@ fn bits(pose: &[Transform]) -> u64 {
     out.finish()
 }
 
+/// Any matrices move every vertex of every rig; ranges name frames that are there.
+fn rigs(reel: &Reel, random: &mut Random) {
+    let frames = reel.frame_count();
+    assert!((reel.ranges().iter()).all(|range| (range.last() as usize) < frames));
+    for rig in reel.rigs().iter().flatten().take(4) {
+        let mut matrices = vec![meshreel::BoneMatrix::default(); rig.joints().len()];
+        let object = vec![[[random.below(7) as f32; 4]; 3]; random.below(9)];
+        rig.matrices(&object, &mut matrices);
+        let mut positions = vec![[0.0; 3]; rig.vertices()];
+        rig.positions(&matrices, &mut positions);
+        let normals = positions.clone();
+        rig.normals(&matrices, &normals, &mut positions);
+        rig.bind_normals(&matrices, &normals, &mut positions);
+    }
+}
+
 fn clips(reel: &Reel, random: &mut Random) {
+    rigs(reel, random);
     let Ok(clips) = reel.clips() else {
         return;
     };

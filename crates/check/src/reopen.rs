@@ -11,7 +11,7 @@ const FRAMES_AT_LEAST: usize = 64;
 /// Bytes that decoders side by side take at most, unless one alone takes more.
 const MEMORY: u64 = 256 << 20;
 
-/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD and attribute. An error is the
+/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD, attribute and rig. An error is the
 /// [`Error`] that a player would have.
 pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let reel = Reel::open(path, &Limits::default())?;
@@ -19,6 +19,7 @@ pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync
         reel.source_map(mesh)?;
     }
     reel.all_attributes()?;
+    reel.rigs()?;
     reel.clips()?.par_iter().try_for_each(samples)?;
     let frames = reel.frame_count();
     let decoders = (rayon::current_num_threads() as u64)

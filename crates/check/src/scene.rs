@@ -8,6 +8,7 @@ pub(crate) mod frames;
 mod numbers;
 mod parts;
 mod polygons;
+mod rig;
 mod skin;
 mod tree;
 
@@ -16,8 +17,8 @@ use glam::DMat4;
 use meshreel::record::{MeshRecord, Method, Visibility};
 use meshreel::{LodTriangles, Reel, SourceMap, Transform as Trs};
 use meshreel_scene::{
-    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, SAME_TIME,
-    Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
+    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark,
+    SAME_TIME, Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
 };
 use polygons::Polygons;
 pub use skin::{SkinError, skin_errors};
@@ -29,7 +30,7 @@ use tree::{Carried, Object};
 pub enum As {
     /// As points, frame by frame: what is decoded.
     Points,
-    /// With their bones as a skin where these alone keep the promise, else as points.
+    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a skin where these alone keep the promise; else as points.
     #[default]
     Auto,
     /// With their bones as a skin, whatever that leaves out.
@@ -53,6 +54,10 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     let shared = Shared {
         bones,
         lod,
+        rigs: match bones {
+            As::Auto | As::Skins => rig::all(reel)?,
+            As::Points | As::Parts => Vec::new(),
+        },
         frames: Arc::new(Frames::new(reel)?),
         times: Arc::new(sampling(reel, |_| true)),
         still: Arc::new(TimeSampling::Uniform {
@@ -88,6 +93,13 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         },
         fps: (description.fps > 0.0).then_some(description.fps),
         metadata: vec![("generator".into(), description.generator.clone())],
+        ranges: (reel.ranges().iter())
+            .map(|range| NamedRange {
+                name: range.name.clone(),
+                start: reel.time(range.first as usize),
+                end: reel.time(range.last() as usize),
+            })
+            .collect(),
         format: "reel",
         nodes,
         meshes,
@@ -140,6 +152,8 @@ struct Shared {
     bones: As,
     /// Level of detail.
     lod: usize,
+    /// Of meshes that clips move.
+    rigs: Vec<rig::Rigged>,
     frames: Arc<Frames>,
     times: Arc<TimeSampling>,
     still: Arc<TimeSampling>,

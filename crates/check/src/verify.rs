@@ -21,6 +21,7 @@ mod nearest;
 mod polygons;
 mod report;
 mod riding;
+mod rig;
 mod rings;
 mod surface;
 mod survey;
@@ -28,18 +29,19 @@ mod tree;
 
 pub use report::{
     ClipReport, Failure, LayerReport, LevelReport, MAX_FAILURES, Matched, MeshReport, Report,
-    TierReport,
+    RigReport, TierReport,
 };
 pub use surface::distances;
 
 use crate::scene::frames::error;
 pub(crate) use asked::Asked;
+use asked::Rigs;
 use channels::Channels;
 use exact::Exact;
 use frames::{Plan, Show, Unit};
 use meshreel::record::{MeshRecord, Method};
 use meshreel::{Reel, kind};
-use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, sample};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged, sample};
 use polygons::Polygons;
 use report::{Failures, Stats};
 use std::collections::HashMap;
@@ -68,12 +70,15 @@ pub fn verify(
         false => None,
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
+    let standing = (asked.rig == Rigs::Only).then(|| rigged::standing(scene));
+    let scene = standing.as_ref().unwrap_or(scene);
     let clips = clip::verify(scene, reel, &asked, &mut failures);
     if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));
     }
     let survey = Survey::new(scene, &asked)?;
     let frames = match_frames(&survey, reel, &mut failures);
+    match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
     let plan = Plan {
@@ -96,11 +101,14 @@ pub fn verify(
     }
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let numbers = riding::check(&plan, &mut failures)?;
+    let rigs = rig::check(&plan, &asked, &mut failures)?;
     let (stats, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
     let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
-    Ok(finish(reel, meshes, clips, failures))
+    let report = finish(reel, meshes, clips, failures);
+    let ok = report.ok && rigs.iter().all(|rig| rig.ok);
+    Ok(Report { ok, rigs, ..report })
 }
 
 fn finish(
@@ -112,6 +120,7 @@ fn finish(
     Report {
         ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
         clips,
+        rigs: Vec::new(),
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,
@@ -199,6 +208,24 @@ fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Ve
         failures.add("", None, || format!("the frame at {time} s is missing"));
     }
     out
+}
+
+/// The file has the source's named ranges of frames, and no others.
+fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
+    let wanted = sample::frame_ranges(&survey.scene.ranges, &survey.times);
+    let there = reel.ranges().iter().map(|range| {
+        let (first, frames) = (range.first as usize, range.frames as usize);
+        (range.name.clone(), first, frames)
+    });
+    if !there.eq(wanted.iter().cloned()) {
+        failures.add("", None, || {
+            let names: Vec<&str> = wanted.iter().map(|(name, ..)| &name[..]).collect();
+            format!(
+                "its named ranges of frames are not those of the source's animations ({})",
+                names.join(", ")
+            )
+        });
+    }
 }
 
 /// Node of each placement, by path.

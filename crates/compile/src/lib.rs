@@ -27,8 +27,10 @@ pub mod pipeline;
 pub mod plan;
 mod predicted;
 pub mod prepare;
+mod ranges;
 mod remesh;
 pub mod report;
+mod rig;
 mod selection;
 mod skin;
 mod source_maps;
@@ -40,11 +42,11 @@ mod write;
 pub use error::Error;
 pub use options::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm,
+    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use remesh::Remeshed;
 pub use report::{
     ClipReport, Detailed, Heaviest, Inspect, Measures, MeshReport, Phase, Progress, Report, Rest,
-    Silent, Spikes, Tried,
+    RigReport, Silent, Spikes, Tried,
 };

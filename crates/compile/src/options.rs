@@ -158,6 +158,18 @@ pub struct LocalRule {
     pub adaptive: bool,
 }
 
+/// What becomes of the rig of a mesh that the source skins (F17).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RigChoice {
+    /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
+    #[default]
+    Bake,
+    /// The same, and beside it bind pose, weights and joints, so that clips and poses of a game can move it.
+    Keep,
+    /// These alone: in frames the mesh stands as it does at first.
+    Only,
+}
+
 /// How transforms of rigid parts are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransformForm {
@@ -212,6 +224,8 @@ pub struct Options {
     pub source_fps: Option<f64>,
     /// Name or number of the animation that was asked for; stored for the same reason.
     pub animation: Option<String>,
+    /// What becomes of the rigs of skinned meshes.
+    pub rig: RigChoice,
     /// Only nodes that match one of these globs (all, if empty) …
     pub include: Vec<String>,
     /// … and none of these.
@@ -294,6 +308,7 @@ impl Default for Options {
             range: None,
             source_fps: None,
             animation: None,
+            rig: RigChoice::Bake,
             include: Vec::new(),
             exclude: Vec::new(),
             unit: None,
@@ -335,6 +350,11 @@ impl Options {
         {
             return Err(Error::misuse(
                 "--animation: a name with line breaks or other control characters; give the animation's number",
+            ));
+        }
+        if self.rig != RigChoice::Bake && self.strip {
+            return Err(Error::misuse(
+                "--rig and --strip: rigs are checked by the source map; leave one of both out",
             ));
         }
         let methods = self.meshes.iter().filter_map(|over| over.method);
@@ -575,6 +595,11 @@ impl Options {
         }
         if let Some(animation) = &self.animation {
             line("animation", animation.clone());
+        }
+        match self.rig {
+            RigChoice::Bake => {}
+            RigChoice::Keep => line("rig", "keep".into()),
+            RigChoice::Only => line("rig", "only".into()),
         }
         if self.lod > 0 {
             line("lod", format!("{}", self.lod));

@@ -12,13 +12,14 @@ use crate::report::{Inspect, Phase, Progress, Report};
 use crate::selection::{Selection, glob};
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, Tolerance, identical, nodes, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
+    ranges, write,
 };
 use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::sample::{Channels, World};
-use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, sample};
+use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +54,8 @@ pub fn compile(
         false => None,
     };
     let scene = clips_only.as_ref().unwrap_or(scene);
+    let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
+    let scene = standing.as_ref().unwrap_or(scene);
     if scene.meshes.is_empty() && !scene.clips.is_empty() {
         remarks.extend(options.for_nothing());
         let mut report = pool.install(|| {
@@ -78,6 +81,10 @@ pub fn compile(
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
     let times = compiler.times(&placed, &selected)?;
+    let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
+    if let Some(said) = ranges::said(&ranges) {
+        compiler.pass("ranges", said);
+    }
     let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
@@ -102,23 +109,37 @@ pub fn compile(
             ),
         ));
     }
+    let rigs = crate::rig::candidates(
+        scene,
+        &plans,
+        &errors,
+        times[0],
+        options,
+        &mut compiler.remarks,
+    )?;
+    let (clip_chunks, clips, rigs) = match scene.clips.is_empty() {
+        true => Default::default(),
+        false => pool.install(|| {
+            let remarks = &mut compiler.remarks;
+            crate::clip::file::chunks_and_rigs(scene, options, &rigs, remarks, progress)
+        })?,
+    };
     if options.strict && !compiler.remarks.is_empty() {
         return Err(Error::Strict {
             remarks: compiler.remarks,
         });
     }
-    let (clip_chunks, clips) = match scene.clips.is_empty() {
-        true => Default::default(),
-        false => pool.install(|| {
-            crate::clip::file::chunks(scene, options, &mut compiler.remarks, progress)
-        })?,
-    };
+    if options.rig == RigChoice::Only {
+        crate::rig::none_missing(&plans, &rigs, &compiler.remarks)?;
+    }
     let mut job = write::Job {
         clip_chunks,
+        rigs,
         clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
         scene,
         placed: &placed,
         times: &times,
+        ranges,
         nodes: &nodes,
         plans,
         tolerances: errors,

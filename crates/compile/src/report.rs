@@ -2,6 +2,7 @@
 
 pub use crate::clip::file::ClipReport;
 use crate::remesh::Remeshed;
+pub use crate::rig::RigReport;
 pub use crate::skin::Tried;
 use meshreel_scene::Remark;
 use std::path::Path;
@@ -54,6 +55,8 @@ pub struct Report {
     pub meshes: Vec<MeshReport>,
     /// Clips.
     pub clips: Vec<ClipReport>,
+    /// Rigs that were kept.
+    pub rigs: Vec<RigReport>,
     /// The flattened tree, one line per node, indented.
     pub tree: String,
     /// The passes that were run, in order, with what each did.

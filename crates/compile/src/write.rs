@@ -11,11 +11,15 @@ use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
 use crate::plan::{Budget, visibility};
-use crate::report::{ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report};
+use crate::report::{
+    ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report, RigReport,
+};
+use crate::rig;
 use crate::{Error, Options, Preset, pipeline, source_maps, units};
 use meshreel_codec::{
     block::{Compressor, Decompressor},
     index,
+    ranges::{self, FrameRange},
     record::{CODEC_CLASSIC, Description, Location, Material, MeshRecord, NodeRecord, Visibility},
     soft::schedule::Schedule,
     source_map,
@@ -40,6 +44,8 @@ const DETAIL: u16 = 13;
 const DRAWN: u16 = 14;
 const ATTRIBUTES: u16 = 15;
 const NUMBERS: u16 = 16;
+const RANGES: u16 = 17;
+const RIGS: u16 = 18;
 
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
@@ -49,6 +55,8 @@ pub struct Job<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub times: &'a [f64],
+    /// Named parts of these.
+    pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
     /// Unique meshes and where they are placed.
     pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
@@ -60,6 +68,8 @@ pub struct Job<'a> {
     pub raw_transform_bytes: u64,
     /// Skeletons and clips, ready to be written.
     pub clip_chunks: Vec<crate::clip::file::Chunk>,
+    /// Rigs that are kept, in the order of their meshes.
+    pub rigs: Vec<rig::Made>,
     /// 40 bytes per joint and sample of these.
     pub clip_raw_bytes: u64,
     /// Transforms are kept as they are.
@@ -145,7 +155,7 @@ impl Batches {
         let mut packed = Vec::new();
         match self.kind {
             // How much these hold follows from nothing else.
-            NUMBERS => compressor.compress_bounded(&self.content, &mut packed),
+            NUMBERS | RIGS => compressor.compress_bounded(&self.content, &mut packed),
             _ => compressor.compress(&self.content, &mut packed),
         }
         let chunk = output.chunk(self.kind, self.content.len() as u32, &packed)?;
@@ -424,6 +434,24 @@ pub fn write(
     for (kind, raw, bytes) in &job.clip_chunks {
         output.chunk(*kind, *raw, bytes)?;
     }
+    let mut kept_rigs = Batches::new(RIGS, meshes);
+    for rig in &job.rigs {
+        kept_rigs.add(
+            rig.mesh,
+            |out| meshreel_codec::detail::put_entry(rig.mesh as u32, &rig.bytes, out),
+            &mut compressor,
+            &mut output,
+        )?;
+    }
+    kept_rigs.flush(&mut compressor, &mut output)?;
+    if !job.ranges.is_empty() {
+        let (mut raw, mut packed) = (Vec::new(), Vec::new());
+        ranges::encode(&job.ranges, &mut raw);
+        check_size("the names of ranges", raw.len())?;
+        // How much it holds follows from nothing else.
+        compressor.compress_bounded(&raw, &mut packed);
+        output.chunk(RANGES, raw.len() as u32, &packed)?;
+    }
     let setup = nodes.as_ref().map_or(&[][..], |nodes| &nodes.setup);
     let description = describe(
         job,
@@ -463,6 +491,12 @@ pub fn write(
         remarks,
         ..Report::default()
     };
+    report.rigs = (job.rigs.iter())
+        .map(|rig| RigReport {
+            bytes: kept_rigs.stored[rig.mesh].round() as u64,
+            ..rig.report.clone()
+        })
+        .collect();
     if let Some(nodes) = &nodes {
         let (tolerance, max_error) = nodes.promised();
         let stored = packed.len() as f64 / bytes.len().max(1) as f64;
@@ -714,7 +748,8 @@ fn describe(
 /// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (PROMISE.md §4).
 fn period(job: &Job<'_>) -> f64 {
     let n = job.times.len();
-    if n < 2 {
+    // Several animations are no cycle.
+    if n < 2 || job.ranges.len() > 1 {
         return 0.0;
     }
     let duration = job.times[n - 1] - job.times[0];

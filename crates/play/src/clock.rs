@@ -610,7 +610,10 @@ impl Clock {
             blend: 0.0,
         };
         let floor = self.walked.floor(at, self.cursor);
-        let (floor, next, until) = if floor < course.hi {
+        let (floor, next, until) = if floor < course.hi && !self.walked.leads_on(floor) {
+            // The last frame of a range stands until the next range begins.
+            return alone(floor);
+        } else if floor < course.hi {
             (floor, floor + 1, self.walked.at(floor + 1))
         } else if course.closed && self.walked.at(course.hi) < course.end {
             (course.hi, course.lo, course.end)
@@ -670,6 +673,8 @@ impl Clock {
         let floor = place.floor;
         match self.forward() {
             true if place.ceil != floor => (place.ceil, place.span),
+            true if floor < hi => (floor, 0),
+            false if floor > lo && !self.walked.leads_on(floor - 1) => (floor, 0),
             // The last frame is the first: it leads to the second.
             true if closed => (lo + 1, time(lo + 1) - time(lo)),
             false if floor > lo => (floor - 1, time(floor - 1) - time(floor)),

@@ -15,6 +15,7 @@ use crate::still::Own;
 use crate::words::Words;
 use meshreel_codec::clip::nodes::Track;
 use meshreel_codec::fluid::Work;
+use meshreel_codec::ranges::FrameRange;
 use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, Material, MeshRecord, Method, NodeRecord, StreamRecord,
 };
@@ -94,6 +95,13 @@ pub(crate) fn of_windows(description: &Description, units: usize) -> u64 {
     let moves = description.meshes.iter().filter_map(|m| m.moves);
     let windows: HashSet<[u32; 2]> = moves.collect();
     windows.len() as u64 * (64 + 24 * units as u64)
+}
+
+/// Bytes of named ranges, of which each takes three bytes or more.
+pub(crate) fn of_ranges(reader: &Reader) -> u64 {
+    let chunks = reader.chunks().iter().filter(|c| c.kind == kind::RANGES);
+    let raw: u64 = chunks.map(|c| u64::from(c.raw_size)).sum();
+    raw / 3 * (2 * size_of::<FrameRange>() as u64 + ALLOCATION) + 2 * raw
 }
 
 /// What a file is made of, as far as memory is concerned.

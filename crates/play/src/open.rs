@@ -12,6 +12,7 @@ use crate::statics::Statics;
 use crate::still::{Own, Windows};
 use meshreel_codec::block::Decompressor;
 use meshreel_codec::grid;
+use meshreel_codec::ranges::{self, FrameRange};
 use meshreel_codec::record::{
     self, Coding, Description, Location, MeshRecord, Method, Refused, Semantic, StreamRecord,
 };
@@ -56,6 +57,10 @@ pub mod kind {
     pub const ATTRIBUTES: u16 = 15;
     /// Numbers that ride along with parts.
     pub const NUMBERS: u16 = 16;
+    /// Named ranges of frames.
+    pub const RANGES: u16 = 17;
+    /// Rigs of meshes.
+    pub const RIGS: u16 = 18;
 }
 
 /// How a frame is decoded.
@@ -115,6 +120,8 @@ struct Shared {
     order: Order,
     /// Per mesh its own frames, where it does not move in all.
     own: Vec<Option<Own>>,
+    /// Named parts of the animation.
+    ranges: Vec<FrameRange>,
     /// All but tables.
     memory: u64,
     /// [`Limits::max_memory`].
@@ -165,11 +172,13 @@ impl Reel {
             let what = "bytes of memory to decode it";
             Error::limit(reader.path(), what, asked, limits.max_memory)
         };
-        let own_bytes = memory::of_windows(&description, units.len());
+        let range_bytes = memory::of_ranges(&reader);
+        let own_bytes = memory::of_windows(&description, units.len()).saturating_add(range_bytes);
         let held = memory::of_description(&description).saturating_add(own_bytes);
         if held > limits.max_memory {
             return Err(too_much(held));
         }
+        let ranges = read_ranges(&reader)?;
         let mut own = Vec::with_capacity(description.meshes.len());
         let mut windows = HashMap::new();
         for mesh in &description.meshes {
@@ -208,6 +217,7 @@ impl Reel {
                 units,
                 order,
                 own,
+                ranges,
                 memory,
                 max_memory: limits.max_memory,
                 tables: AtomicU64::new(0),
@@ -234,6 +244,11 @@ impl Reel {
     /// Number of frames; can be 0.
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
+    }
+    /// Named parts of the animation, in the order of time: several animations of the source, one after the other. None where it is one. Nothing is blended from the end of
+    /// one to the beginning of the next. To play one of them, hand its first and last frame to [`crate::Command::Range`].
+    pub fn ranges(&self) -> &[FrameRange] {
+        &self.shared.ranges
     }
     /// Whether frames lie in layers, so that every second one can be left out.
     pub fn is_layered(&self) -> bool {
@@ -571,6 +586,23 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
             format!("meshes of {what} {id} (use a newer meshreel)"),
         ),
     })
+}
+
+/// The named ranges, which there need not be.
+fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
+    let chunks = reader.chunks().iter().enumerate();
+    let mut found = chunks.filter(|c| c.1.kind == kind::RANGES);
+    let (chunk, None) = (found.next(), found.next()) else {
+        let what = "ranges of frames in more than one chunk";
+        return Err(Error::malformed(reader.path(), what, "the chunk table"));
+    };
+    let Some((chunk, _)) = chunk else {
+        return Ok(Vec::new());
+    };
+    let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
+    let frames = reader.frames().len().min(u32::MAX as usize) as u32;
+    ranges::decode(&bytes, frames)
+        .map_err(|c| Error::corrupt(reader.path(), c, "the ranges of frames"))
 }
 
 /// The chunks that are units, and how they hang together.

@@ -7,6 +7,7 @@
 //! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
 
 use crate::open::Reel;
+use meshreel_codec::ranges::FrameRange;
 use std::sync::Arc;
 
 /// Flicks in a second.
@@ -48,6 +49,8 @@ pub struct Timeline {
     /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
     step: u32,
     last_frame: u32,
+    /// Frames of the file that nothing leads to from the frame before, rising.
+    cuts: Arc<[u32]>,
 }
 
 impl Timeline {
@@ -73,17 +76,39 @@ impl Timeline {
             half: None,
             step: 1,
             last_frame,
+            cuts: Arc::default(),
         }
     }
 
     /// Of a file.
     pub fn of(reel: &Reel) -> Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
-        let timeline = Timeline::new(times, reel.description().period);
+        let timeline = Timeline::new(times, reel.description().period).cut(reel.ranges());
         match reel.is_layered() {
             true => timeline.halving(),
             false => timeline,
         }
+    }
+
+    /// Nothing leads from one of `ranges` to the next, nor to what is of none.
+    pub fn cut(self, ranges: &[FrameRange]) -> Timeline {
+        let ends = ranges.iter().flat_map(|range| [range.first, range.end()]);
+        let mut cuts: Vec<u32> = ends
+            .filter(|&cut| cut > 0 && cut <= self.last_frame)
+            .collect();
+        cuts.dedup();
+        Timeline {
+            cuts: cuts.into(),
+            ..self
+        }
+    }
+
+    /// Whether there is something between the `i`-th frame of the timeline and the next.
+    pub(crate) fn leads_on(&self, i: usize) -> bool {
+        let next = self.cuts.partition_point(|&cut| cut <= self.frame(i));
+        self.cuts
+            .get(next)
+            .is_none_or(|&cut| cut > self.frame(i + 1))
     }
 
     /// Every second frame can be left out.
@@ -104,6 +129,7 @@ impl Timeline {
                 times: half.clone(),
                 half: None,
                 step: 2,
+                cuts: self.cuts.clone(),
                 ..*self
             },
             None => self.clone(),
@@ -230,6 +256,31 @@ mod tests {
         let timeline = Timeline::new(times, 1e300);
         assert!(timeline.times().is_sorted());
         assert_eq!(timeline.frame_count(), 4);
+    }
+
+    #[test]
+    fn nothing_leads_from_range_to_range() {
+        let range = |first, frames| FrameRange {
+            name: String::new(),
+            first,
+            frames,
+        };
+        let timeline = Timeline::new((0..9).map(f64::from), 0.0);
+        let leads = |timeline: &Timeline| -> Vec<bool> {
+            (0..timeline.frame_count())
+                .map(|i| timeline.leads_on(i))
+                .collect()
+        };
+        assert_eq!(leads(&timeline), [true; 9]);
+        let cut = timeline
+            .cut(&[range(0, 3), range(3, 1), range(6, 3)])
+            .halving();
+        assert_eq!(
+            leads(&cut),
+            [true, true, false, false, true, false, true, true, true]
+        );
+        // Frames 0, 2, 4, 6, 8: 2 to 4 goes over the cuts at 3 and 4, 4 to 6 over that at 6.
+        assert_eq!(leads(&cut.halved()), [true, false, false, true, true]);
     }
 
     proptest! {

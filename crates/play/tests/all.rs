@@ -8,5 +8,6 @@ mod fault;
 mod hostile;
 mod order;
 mod playback;
+mod rigs;
 mod streaming;
 mod view;

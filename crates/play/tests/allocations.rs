@@ -158,6 +158,47 @@ fn f08_switching_levels_allocates_nothing() {
 }
 
 #[test]
+fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
+    use meshreel::clip::{ClipCursor, blend, object_space};
+    use meshreel::{BoneMatrix, Transform};
+    const JOINTS: usize = 6;
+    let _alone = ALONE.lock();
+    let mut parts = sample(9, false).parts;
+    let plain = open(parts.write()).unwrap();
+    let vertices = plain.description().meshes[0].vertices;
+    let indices = plain.indices(0).unwrap();
+    let chunk = common::rigs::chunk(0, vertices, &indices, JOINTS as u32);
+    parts
+        .chunks
+        .extend(common::clips::file(JOINTS, 40, None).chunks);
+    parts.chunks.push((meshreel::kind::RIGS, chunk));
+    let reel = open(parts.write()).unwrap();
+    let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
+    let (rig, clip) = (&rigs[0], &clips[0]);
+    let skeleton = clip.skeleton();
+    let mut cursor = ClipCursor::new(clip);
+    let mut poses = [[Transform::IDENTITY; JOINTS]; 3];
+    let mut object = [BoneMatrix::default(); JOINTS];
+    let mut matrices = [BoneMatrix::default(); JOINTS];
+    let mut positions = vec![[0.0; 3]; rig.vertices()];
+    let normals = vec![[0.0, 0.0, 1.0]; rig.vertices()];
+    let mut turned = normals.clone();
+    clip.sample_at(&mut cursor, 0, &mut poses[0]).unwrap();
+    let before = ALLOCATIONS.get();
+    for i in 0..40 {
+        let [a, b, both] = &mut poses;
+        clip.sample_at(&mut cursor, i, b).unwrap();
+        blend(a, b, 0.5, both);
+        object_space(&skeleton.parents, both, &mut object);
+        rig.matrices(&object, &mut matrices);
+        rig.positions(&matrices, &mut positions);
+        rig.normals(&matrices, &normals, &mut turned);
+        assert!(positions.as_flattened().iter().all(|v| v.is_finite()));
+    }
+    assert_eq!(ALLOCATIONS.get(), before);
+}
+
+#[test]
 fn decoding_allocates_nothing() {
     use meshreel_codec::block::Format;
     const FRAMES: usize = 14;

@@ -11,6 +11,7 @@ pub mod hierarchy;
 pub mod merge;
 pub mod model;
 pub mod read;
+pub mod rig;
 pub mod sample;
 mod trs;
 pub mod write;

@@ -55,13 +55,16 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
         }
         // Skeletons and clips have no paths that could meet: all are kept.
         let first_skeleton = merged.skeletons.len();
+        let first_clip = merged.clips.len();
         merged
             .meshes
             .extend(scene.meshes.into_iter().map(|mut mesh| {
                 if let Some(skin) = &mut mesh.skin
                     && let Some(skeleton) = skin.skeleton
                 {
-                    Arc::make_mut(skin).skeleton = Some(skeleton + first_skeleton);
+                    let skin = Arc::make_mut(skin);
+                    skin.skeleton = Some(skeleton + first_skeleton);
+                    skin.driven.iter_mut().for_each(|(c, _)| *c += first_clip);
                 }
                 mesh
             }));
@@ -96,6 +99,15 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
         (Some(first), Some(other)) if (first - other).abs() > 1e-3 => remarks.push(Remark::new(
             "/",
             format!("the inputs name different rates ({first}, {other}); their sample times are kept as they are"),
+        )),
+        _ => {}
+    }
+    match (&merged.ranges[..], &scene.ranges[..]) {
+        ([], ranges) => merged.ranges = ranges.to_vec(),
+        (_, []) => {}
+        (first, other) if first != other => remarks.push(Remark::new(
+            "/",
+            "the inputs have different named ranges of time; those of the first are kept",
         )),
         _ => {}
     }

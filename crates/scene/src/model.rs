@@ -25,12 +25,23 @@ pub struct Scene {
     pub unit: Option<Unit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
     pub fps: Option<f64>,
+    /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is interpolated from the end of one to the next.
+    pub ranges: Vec<NamedRange>,
     /// What the file says about itself (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
     /// Counts that only the reader knows (face sets and instance objects are no nodes).
     pub counts: Counts,
+}
+
+/// A part of the timeline, in seconds: its first and its last frame are at its ends.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct NamedRange {
+    pub name: String,
+    pub start: f64,
+    pub end: f64,
 }
 
 /// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face sets among
@@ -212,15 +223,23 @@ pub struct Skin {
     /// From the mesh's bind space to each of these joints' space, in their order.
     pub inverse_bind: Vec<DMat4>,
     /// Points as they were bound. Morph targets, where there are any, move them before the joints do.
-    pub bind_positions: Vec<[f32; 3]>,
+    pub bind_positions: Arc<[[f32; 3]]>,
     /// Influences per point; those of no weight are unused.
     pub influences: usize,
     /// `influences` per point: number into `joints`.
-    pub joint: Vec<u16>,
+    pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
-    pub weight: Vec<f32>,
+    pub weight: Arc<[f32]>,
     /// What takes `bind_positions` to where [`Mesh::positions`] are: at each sample of those a matrix for each of `joints`.
     pub pose: Channel<DMat4>,
+    /// Where clips of the skeleton take the points: number of the clip, and what it does.
+    pub driven: Vec<(usize, Arc<dyn Driven>)>,
+}
+
+/// A mesh as one of its skeleton's clips moves it, at any time of the clip.
+pub trait Driven: Send + Sync {
+    /// All points, as [`Mesh::positions`] has them.
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error>;
 }
 
 /// Per-element values of a mesh, plain or indexed.

@@ -6,8 +6,8 @@
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
-    Attribute, Channel, Error, Identity, Mesh, Numbers, Placed, SAME_TIME, Scene, Scope, Source,
-    TimeSampling, Transform,
+    Attribute, Channel, Error, Identity, Mesh, NamedRange, Numbers, Placed, SAME_TIME, Scene,
+    Scope, Source, TimeSampling, Transform,
 };
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use std::collections::HashSet;
@@ -131,7 +131,7 @@ pub fn frame_times(
         times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
     }
     if let Some(fps) = options.fps {
-        times = resample(&times, fps)?;
+        times = resample_ranges(&times, &scene.ranges, fps)?;
     }
     match options.range {
         None => {}
@@ -156,6 +156,34 @@ pub fn frame_times(
         }
     }
     Ok(times)
+}
+
+/// The same for each range by itself: there is nothing between one and the next.
+fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec<f64>, Error> {
+    let mut out = Vec::new();
+    let mut left = times;
+    for range in ranges {
+        let before = left.partition_point(|t| *t < range.start - SAME_TIME);
+        let (own, rest) = left.split_at(before);
+        if !own.is_empty() {
+            out.extend(resample(own, fps)?);
+        }
+        left = rest;
+    }
+    if !left.is_empty() {
+        out.extend(resample(left, fps)?);
+    }
+    Ok(out)
+}
+
+/// Frames that belong together, of those at `times`: the name of their range, the first, and how many they are. Ranges without frames are left out.
+pub fn frame_ranges(ranges: &[NamedRange], times: &[f64]) -> Vec<(String, usize, usize)> {
+    let frames = ranges.iter().map(|range| {
+        let first = times.partition_point(|t| *t < range.start - SAME_TIME);
+        let end = times.partition_point(|t| *t <= range.end + SAME_TIME);
+        (range.name.clone(), first, end.saturating_sub(first))
+    });
+    frames.filter(|(_, _, count)| *count > 0).collect()
 }
 
 fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {

@@ -13,4 +13,5 @@ mod hostile;
 mod maker;
 mod manifest;
 mod support;
+mod takes;
 mod write;

@@ -186,9 +186,15 @@ pub struct Content {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes; all are kept as clips [default: the first that moves something]
-    #[arg(long, value_name = "NAME|N", help_heading = "Content")]
+    /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named ranges. Those of skeletons are all kept as clips in any case
+    /// [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N|all", help_heading = "Content")]
     pub animation: Option<String>,
+    /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights and joints, so that any clip of its skeleton, or a blend of
+    /// clips, can move it, and extract gives it back as one character) or only (these without frames: far smaller, but the mesh stands still unless somebody moves it by
+    /// a clip) [default: bake]
+    #[arg(long, value_name = "RIG", help_heading = "Content")]
+    pub rig: Option<RigName>,
     /// Length unit of inputs that carry none: m, cm, mm or in
     #[arg(long, value_name = "UNIT", help_heading = "Content")]
     pub unit: Option<UnitName>,
@@ -286,8 +292,8 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes [default: the first that moves something]
-    #[arg(long, value_name = "NAME|N")]
+    /// Which animation of a glTF file moves its meshes, or all, one after the other [default: the first that moves something]
+    #[arg(long, value_name = "NAME|N|all")]
     pub animation: Option<String>,
     /// The whole tree, with user properties
     #[arg(long)]
@@ -538,6 +544,9 @@ words!(
 words!(
     /// How transforms of rigid parts are kept.
     Form, "form of transforms": Clip = "clip", Packed = "packed"; later:);
+words!(
+    /// What becomes of rigs.
+    RigName, "way to treat rigs": Bake = "bake", Keep = "keep", Only = "only"; later:);
 words!(
     /// How bones come back.
     Bones, "way to give bones back": Auto = "auto", Points = "points", Skins = "skins", Parts = "parts"; later:);

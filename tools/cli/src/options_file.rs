@@ -288,6 +288,7 @@ impl Content {
             fps: self.fps.or(lower.fps),
             source_fps: self.source_fps.or(lower.source_fps),
             animation: self.animation.or(lower.animation),
+            rig: self.rig.or(lower.rig),
             unit: self.unit.or(lower.unit),
             smooth_angle: self.smooth_angle.or(lower.smooth_angle),
             cycle: self.cycle || lower.cycle,

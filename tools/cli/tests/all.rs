@@ -24,6 +24,7 @@ mod promise;
 mod random;
 mod remesh;
 mod replaced;
+mod rig;
 mod robust;
 mod sample;
 mod scene;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn run(arguments: &[&str], folder: &Path) -> Output {
+pub fn run(arguments: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_meshreel"))
         .args(arguments)
         .current_dir(folder)
@@ -17,7 +17,7 @@ fn run(arguments: &[&str], folder: &Path) -> Output {
         .unwrap()
 }
 
-fn object(arguments: &[&str], folder: &Path) -> Value {
+pub fn object(arguments: &[&str], folder: &Path) -> Value {
     let output = run(arguments, folder);
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text)
@@ -25,13 +25,17 @@ fn object(arguments: &[&str], folder: &Path) -> Value {
 }
 
 /// A tube along z on a chain of joints that swing, as a glTF file.
-struct Worm {
-    joints: usize,
-    frames: usize,
+pub struct Worm {
+    pub joints: usize,
+    pub frames: usize,
     /// Size of the bind space beside that of the world.
-    size: f32,
+    pub size: f32,
     /// Weights of a point: its place along the chain, and its number.
-    weights: fn(f32, usize) -> Vec<(usize, f32)>,
+    pub weights: fn(f32, usize) -> Vec<(usize, f32)>,
+    /// Animations besides; each is ten frames shorter than the one before and moves otherwise.
+    pub more: usize,
+    /// A morph target that swells, with weights that are animated.
+    pub swells: bool,
 }
 
 /// Rings and points on each.
@@ -52,12 +56,14 @@ impl Default for Worm {
             frames: 61,
             size: 1.0,
             weights: smooth,
+            more: 0,
+            swells: false,
         }
     }
 }
 
 impl Worm {
-    fn write(&self, path: &Path) {
+    pub fn write(&self, path: &Path) {
         let mut binary: Vec<u8> = Vec::new();
         let (mut accessors, mut views) = (Vec::new(), Vec::new());
         let mut put = |numbers: &[f32], width: usize, kind: &str, whole: bool| {
@@ -123,19 +129,34 @@ impl Worm {
             })
             .collect();
         let inverse = put(&inverse, 16, "MAT4", false);
-        let times: Vec<f32> = (0..self.frames).map(|f| f as f32 / 30.0).collect();
-        let times = put(&times, 1, "SCALAR", false);
-        let (mut samplers, mut channels, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut animations = Vec::new();
+        for a in 0..=self.more {
+            let frames = self.frames - 10 * a;
+            let times: Vec<f32> = (0..frames).map(|f| f as f32 / 30.0).collect();
+            let times = put(&times, 1, "SCALAR", false);
+            let (mut samplers, mut channels) = (Vec::new(), Vec::new());
+            for j in 0..self.joints {
+                let turn = |f: usize| {
+                    let t = f as f32 * 0.1 * (a + 1) as f32 + j as f32 + a as f32;
+                    let axis = Vec3::new(1.0, 0.4 * t.cos(), 0.1).normalize();
+                    Quat::from_axis_angle(axis, 0.5 * t.sin())
+                };
+                let turns: Vec<f32> = (0..frames).flat_map(|f| turn(f).to_array()).collect();
+                let output = put(&turns, 4, "VEC4", false);
+                samplers.push(json!({ "input": times, "output": output }));
+                channels.push(json!({ "sampler": j, "target": { "node": j, "path": "rotation" } }));
+            }
+            if self.swells {
+                let weights: Vec<f32> = (0..frames).map(|f| (f as f32 * 0.3).sin()).collect();
+                let output = put(&weights, 1, "SCALAR", false);
+                samplers.push(json!({ "input": times, "output": output }));
+                channels.push(json!({ "sampler": self.joints, "target": { "node": self.joints, "path": "weights" } }));
+            }
+            let name = ["crawl", "roll", "rest"][a];
+            animations.push(json!({ "name": name, "channels": channels, "samplers": samplers }));
+        }
+        let mut nodes = Vec::new();
         for j in 0..self.joints {
-            let turn = |f: usize| {
-                let t = f as f32 * 0.1 + j as f32;
-                let axis = Vec3::new(1.0, 0.4 * t.cos(), 0.1).normalize();
-                Quat::from_axis_angle(axis, 0.5 * t.sin())
-            };
-            let turns: Vec<f32> = (0..self.frames).flat_map(|f| turn(f).to_array()).collect();
-            let output = put(&turns, 4, "VEC4", false);
-            samplers.push(json!({ "input": times, "output": output }));
-            channels.push(json!({ "sampler": j, "target": { "node": j, "path": "rotation" } }));
             let mut node =
                 json!({ "name": format!("joint {j}"), "translation": [0, 0, i32::from(j > 0)] });
             if j + 1 < self.joints {
@@ -144,11 +165,20 @@ impl Worm {
             nodes.push(node);
         }
         nodes.push(json!({ "name": "body", "mesh": 0, "skin": 0 }));
+        let mut primitive = json!({ "attributes": attributes, "indices": indices });
+        if self.swells {
+            let out: Vec<Vec3> = bound
+                .iter()
+                .map(|p| Vec3::new(p.x, p.y, 0.0) * 0.5)
+                .collect();
+            let target = put(&flat(&out), 3, "VEC3", false);
+            primitive["targets"] = json!([{ "POSITION": target }]);
+        }
         let mut text = json!({
             "asset": { "version": "2.0" }, "scenes": [{ "nodes": [0, self.joints] }], "nodes": nodes,
-            "meshes": [{ "name": "worm", "primitives": [{ "attributes": attributes, "indices": indices }] }],
+            "meshes": [{ "name": "worm", "primitives": [primitive] }],
             "skins": [{ "name": "rig", "joints": (0..self.joints).collect::<Vec<_>>(), "inverseBindMatrices": inverse }],
-            "animations": [{ "name": "crawl", "channels": channels, "samplers": samplers }],
+            "animations": animations,
             "accessors": accessors, "bufferViews": views, "buffers": [{ "byteLength": binary.len() }],
         })
         .to_string();
@@ -316,7 +346,7 @@ fn e05_f17_corpus_characters_are_moved_by_their_rigs() {
 }
 
 /// The structure of a .glb.
-fn structure(path: &Path) -> Value {
+pub fn structure(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap();
     let size = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     serde_json::from_slice(&bytes[20..20 + size]).unwrap()

@@ -217,8 +217,9 @@ fn bent_with_a_wrong_rig() -> Scene {
         inverse_bind: vec![DMat4::IDENTITY; 2],
         influences: 1,
         joint: (0..points.len()).map(|i| (i % 2) as u16).collect(),
-        weight: vec![1.0; points.len()],
-        bind_positions: points,
+        weight: vec![1.0; points.len()].into(),
+        bind_positions: points.into(),
+        driven: Vec::new(),
         pose: Channel::in_memory(times, vec![vec![DMat4::IDENTITY; 2]; FRAMES]),
     }));
     scene
@@ -253,7 +254,8 @@ fn pulled() -> Scene {
         joint: points.iter().flat_map(|_| [0, 1]).collect(),
         weight: weights.collect(),
         pose: Channel::in_memory(times, pose.collect()),
-        bind_positions: points,
+        bind_positions: points.into(),
+        driven: Vec::new(),
     }));
     scene
 }

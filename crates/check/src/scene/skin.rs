@@ -19,6 +19,9 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
         Some(order) => order.iter().map(|&v| v as usize).collect(),
         None => (0..record.vertices as usize).collect(),
     };
+    if let Some(skin) = super::rig::skin(shared, mesh, &points) {
+        return Some(skin);
+    }
     shared.frames.rig(mesh, |rig| {
         let asked = match shared.bones {
             As::Points | As::Parts => false,
@@ -30,14 +33,23 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
         }
         let own = |v: usize| rig.influences(v);
         let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
-        let mut skin = Skin {
+        let mut joint = vec![0; points.len() * influences];
+        let mut weight = vec![0.0; points.len() * influences];
+        for (i, &v) in points.iter().enumerate() {
+            for (k, (own, part)) in own(v).enumerate() {
+                joint[i * influences + k] = own as u16;
+                weight[i * influences + k] = part;
+            }
+        }
+        let skin = Skin {
             skeleton: None,
             joints: (0..rig.count()).collect(),
             inverse_bind: vec![DMat4::IDENTITY; rig.count()],
             bind_positions: points.iter().map(|&v| rig.rest(v)).collect(),
             influences,
-            joint: vec![0; points.len() * influences],
-            weight: vec![0.0; points.len() * influences],
+            joint: joint.into(),
+            weight: weight.into(),
+            driven: Vec::new(),
             pose: shared.channel(
                 samples > 1,
                 Pose {
@@ -47,12 +59,6 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
                 },
             ),
         };
-        for (i, &v) in points.iter().enumerate() {
-            for (k, (joint, weight)) in own(v).enumerate() {
-                skin.joint[i * influences + k] = joint as u16;
-                skin.weight[i * influences + k] = weight;
-            }
-        }
         Some(Arc::new(skin))
     })?
 }
@@ -95,11 +101,12 @@ pub struct SkinError {
     pub most: f64,
 }
 
-/// Measures all skins of a decoded scene against its points.
+/// Measures all skins of a decoded scene against its points; those on skeletons are moved by clips, not by frames, and `verify` has compared them.
 pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
     let mut out = Vec::new();
     for mesh in &scene.meshes {
-        let Some(skin) = &mesh.skin else { continue };
+        let own = mesh.skin.as_ref().filter(|skin| skin.skeleton.is_none());
+        let Some(skin) = own else { continue };
         let (mut points, mut pose, mut most) = (Vec::new(), Vec::new(), 0.0f64);
         for i in 0..mesh.positions.len() {
             let time = mesh.positions.time(i);

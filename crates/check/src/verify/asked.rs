@@ -32,6 +32,8 @@ pub(crate) struct Asked {
     pub cull_hidden: bool,
     /// Animated attributes may be apart.
     pub attributes_apart: bool,
+    /// What is asked of rigs of meshes.
+    pub rig: Rigs,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -40,6 +42,18 @@ pub(crate) struct Asked {
     remesh_blend: Option<usize>,
     remeshes: Vec<(GlobMatcher, bool)>,
     pub clips: Clips,
+}
+
+/// What is asked of rigs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rigs {
+    /// There are none.
+    #[default]
+    None,
+    /// There may be some.
+    Kept,
+    /// Each mesh that clips move has one, and stands in frames.
+    Only,
 }
 
 /// What was asked of clips.
@@ -224,6 +238,7 @@ impl Asked {
             lod: 0,
             cull_hidden: false,
             attributes_apart: false,
+            rig: Rigs::default(),
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -266,6 +281,13 @@ impl Asked {
                 "cull-hidden" => asked.cull_hidden = value.parse().map_err(|_| bad())?,
                 "attributes-apart" => {
                     asked.attributes_apart = value.parse().map_err(|_| bad())?;
+                }
+                "rig" => {
+                    asked.rig = match value {
+                        "keep" => Rigs::Kept,
+                        "only" => Rigs::Only,
+                        _ => return Err(bad()),
+                    }
                 }
                 "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),

@@ -31,11 +31,7 @@ pub(super) fn verify(
             return Vec::new();
         }
     };
-    // Of transforms, what was asked for has chosen the joints.
-    let selected = |clip: &&meshreel_scene::Clip| {
-        scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name))
-    };
-    let sources: Vec<&meshreel_scene::Clip> = scene.clips.iter().filter(selected).collect();
+    let sources: Vec<&meshreel_scene::Clip> = sources(scene, asked).map(|(_, c)| c).collect();
     if clips.len() != sources.len() {
         failures.add("", None, || {
             format!(
@@ -88,6 +84,19 @@ pub(super) fn verify(
             report
         })
         .collect()
+}
+
+/// The clips of the source that the file has to have, and their numbers there.
+pub(super) fn sources<'a>(
+    scene: &'a Scene,
+    asked: &Asked,
+) -> impl Iterator<Item = (usize, &'a meshreel_scene::Clip)> {
+    // Of transforms, what was asked for has chosen the joints.
+    scene
+        .clips
+        .iter()
+        .enumerate()
+        .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
 }
 
 /// What all clips were asked to be.

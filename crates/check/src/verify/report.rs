@@ -13,6 +13,8 @@ pub struct Report {
     pub meshes: Vec<MeshReport>,
     /// One entry per clip of the source.
     pub clips: Vec<ClipReport>,
+    /// One entry per rig of the file.
+    pub rigs: Vec<RigReport>,
     /// What failed, by frame; the first [`MAX_FAILURES`] of them.
     pub failures: Vec<Failure>,
     /// How many failures are not listed.
@@ -121,6 +123,29 @@ pub struct ClipReport {
     pub ambiguous_pairs: usize,
     /// Largest error of any scalar track at any sample.
     pub scalar_error: f64,
+    /// Nothing failed here.
+    pub ok: bool,
+}
+
+/// The rig of a mesh.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RigReport {
+    /// Path of the mesh.
+    pub path: String,
+    /// Joints that it hangs on.
+    pub joints: usize,
+    /// Clips of its skeleton.
+    pub clips: usize,
+    /// Samples of these, in all of which all vertices were compared.
+    pub samples: usize,
+    /// Largest distance allowed.
+    pub tolerance: f64,
+    /// Largest distance of any vertex from the source's.
+    pub max_error: f64,
+    /// Root of the mean square of all distances.
+    pub rms_error: f64,
+    /// The largest distance in poses that were blended of two clips; nothing is promised of it.
+    pub blend_error: f64,
     /// Nothing failed here.
     pub ok: bool,
 }

@@ -21,6 +21,7 @@ pub mod resident;
 pub mod rotation;
 pub mod schedule;
 pub mod side;
+pub mod space;
 pub mod step;
 pub mod stored;
 

@@ -1,12 +1,13 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
 pub use super::choice::Tried;
-use super::choice::{Chosen, choose, packed};
+use super::choice::packed;
 use super::layer::LayeredClip;
 use super::pieces::pack;
 use super::wanted::Wanted;
 use crate::encode::NOTHING;
-use crate::{Error, Inspect, Options, Phase, Progress, Report};
+use crate::rig::{Candidate, Made};
+use crate::{Error, Inspect, Options, Progress, Report};
 use meshreel_codec::block::{Compressor, Format};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::record::{
@@ -15,9 +16,7 @@ use meshreel_codec::clip::record::{
 use meshreel_codec::record::Description;
 use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
-use rayon::prelude::*;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Kinds of chunks. Part of the format.
 const DESCRIPTION: u16 = 1;
@@ -142,18 +141,25 @@ pub fn chunks(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let wanted = Wanted::new(scene, options, remarks)?;
+    let (chunks, reports, _) = chunks_and_rigs(scene, options, &[], remarks, progress)?;
+    Ok((chunks, reports))
+}
+
+/// Chunks of clips, what is said of these, and rigs that hold with them.
+pub type WithRigs = (Vec<Chunk>, Vec<ClipReport>, Vec<Made>);
+
+/// The same, and the rigs of `candidates` that hold with the clips.
+pub fn chunks_and_rigs(
+    scene: &Scene,
+    options: &Options,
+    candidates: &[Candidate<'_>],
+    remarks: &mut Vec<Remark>,
+    progress: &dyn Progress,
+) -> Result<WithRigs, Error> {
+    let mut wanted = Wanted::new(scene, options, remarks)?;
+    let (compressed, rigs) =
+        super::rigs::compress(&mut wanted, candidates, options, remarks, progress)?;
     let clip_options = &wanted.options;
-    let done = AtomicU64::new(0);
-    let total = wanted.clips.len() as u64;
-    let compressed: Vec<Chosen> = (wanted.clips.par_iter())
-        .map(|clip| {
-            let skeleton = &wanted.skeletons[clip.skeleton];
-            let compressed = choose(skeleton, clip, clip_options, options)?;
-            progress.update(Phase::Encode, done.fetch_add(1, Relaxed) + 1, total);
-            Ok(compressed)
-        })
-        .collect::<Result<_, Error>>()?;
     let mut chunks = Vec::new();
     let mut block = |kind: u16, raw: &[u8], format: Format| {
         let bytes = packed(raw, format, options.effort);
@@ -200,6 +206,7 @@ pub fn chunks(
         })
         .collect();
     for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
+        let clip_options = wanted.options_of(clip.skeleton);
         if compressed.tolerance > clip_options.tolerance {
             remarks.push(Remark::new(
                 &clip.name,
@@ -266,7 +273,7 @@ pub fn chunks(
         // As it is read: what is streamed is decoded where it lies.
         chunks.push((PIECES, piece.len() as u32, piece));
     }
-    Ok((chunks, reports))
+    Ok((chunks, reports, rigs))
 }
 
 /// A file of clips alone.

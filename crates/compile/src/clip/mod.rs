@@ -4,13 +4,14 @@
 //! and `search` (residuals) → the codec's `stored` form, which is decoded again and measured.
 
 mod axes;
-mod choice;
+pub(crate) mod choice;
 mod closed_loop;
 mod compact;
 mod cross;
 mod curve;
 #[cfg(test)]
 mod curve_tests;
+pub(crate) mod decoded;
 mod division;
 pub mod file;
 mod fit;
@@ -20,6 +21,7 @@ pub mod layer;
 mod layer_tests;
 mod pieces;
 pub mod resident;
+mod rigs;
 pub mod scalars;
 mod search;
 mod strip;

@@ -23,6 +23,8 @@ pub struct Wanted<'a> {
     pub skeletons: Vec<WantedSkeleton>,
     /// Those that are left, in order.
     pub clips: Vec<Cow<'a, Clip>>,
+    /// The number of each in the scene.
+    pub numbers: Vec<usize>,
 }
 
 /// A skeleton, and what is asked of its joints.
@@ -35,6 +37,8 @@ pub struct WantedSkeleton {
     pub pinned: Vec<usize>,
     /// Layers of its clips.
     pub division: Option<Division>,
+    /// What rigs allow.
+    pub most: f64,
 }
 
 impl<'a> Wanted<'a> {
@@ -62,6 +66,7 @@ impl<'a> Wanted<'a> {
                 tolerances: Vec::new(),
                 pinned: Vec::new(),
                 division: None,
+                most: f64::INFINITY,
             };
             for (j, matches) in matches(&sections, skeleton).into_iter().enumerate() {
                 for i in matches {
@@ -94,7 +99,8 @@ impl<'a> Wanted<'a> {
         let include = globs("--include", &options.include)?;
         let exclude = globs("--exclude", &options.exclude)?;
         let mut clips = Vec::with_capacity(scene.clips.len());
-        for clip in &scene.clips {
+        let mut numbers = Vec::with_capacity(scene.clips.len());
+        for (number, clip) in scene.clips.iter().enumerate() {
             if scene.skeletons.get(clip.skeleton).is_none() {
                 return Err(Error::misuse(format!("clip {} has no skeleton", clip.name)));
             }
@@ -103,6 +109,7 @@ impl<'a> Wanted<'a> {
             let chosen = scene.format == TRANSFORMS;
             if chosen || (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
                 clips.push(clip.portion(options.fps, options.range)?);
+                numbers.push(number);
             }
         }
         if clips.is_empty() && scene.meshes.is_empty() {
@@ -117,7 +124,16 @@ impl<'a> Wanted<'a> {
             options: clip_options,
             skeletons,
             clips,
+            numbers,
         })
+    }
+
+    /// What is asked of the clips of a skeleton.
+    pub fn options_of(&self, skeleton: usize) -> ClipOptions {
+        ClipOptions {
+            tolerance: self.options.tolerance.min(self.skeletons[skeleton].most),
+            ..self.options
+        }
     }
 }
 

@@ -132,10 +132,10 @@ fn settings(options: &Options) -> encode::Options {
 }
 
 /// Bytes of one frame, and what they decode to.
-type Still = (Vec<u8>, Vec<[f32; 3]>);
+pub type Still = (Vec<u8>, Vec<[f32; 3]>);
 
 /// One frame alone, within a radius: its static part, and what it decodes to.
-fn still(
+pub fn still(
     positions: &[[f32; 3]],
     radius: f64,
     hierarchy: &Hierarchy,
@@ -178,7 +178,7 @@ fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
 }
 
 /// Bytes of weights, and what they decode to.
-fn coded_weights(
+pub fn coded_weights(
     weights: &weights::Weights,
     levels: &Hierarchy,
     bones: u32,

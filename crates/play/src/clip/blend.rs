@@ -1,6 +1,7 @@
 //! Poses blended and multiplied up. f32, no operation fused: the same bits everywhere.
 
 use super::Mask;
+use meshreel_codec::clip::space::{self, below, times};
 use meshreel_codec::transform::Transform;
 
 /// From `a` to `b` by `part` of the way: normalised linear interpolation of rotations the short way round, linear of translation and scale.
@@ -66,13 +67,7 @@ pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
 /// Object-space matrices, three rows of four per joint, from local transforms: parent · local, parents before children. `parents` as in
 /// [`super::SkeletonRecord`].
 pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
-    for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
-        if j >= out.len() {
-            return;
-        }
-        let above = out.get(parent as usize).filter(|_| (parent as usize) < j);
-        out[j] = below(above, local);
-    }
+    space::object_space(parents, local, out);
 }
 
 /// The same of the joints of `mask` only; the others' matrices are left as they are. A parent that is not of the mask is taken as it stands there, so
@@ -104,50 +99,6 @@ pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Optio
         at = parent;
     }
     Some(out)
-}
-
-/// The matrix of a local transform, behind that of its parent.
-#[inline]
-fn below(above: Option<&[[f32; 4]; 3]>, local: &Transform) -> [[f32; 4]; 3] {
-    let [x, y, z, w] = local.rotation;
-    let [sx, sy, sz] = local.scale;
-    let [tx, ty, tz] = local.translation;
-    let own = [
-        [
-            (1.0 - 2.0 * (y * y + z * z)) * sx,
-            2.0 * (x * y - w * z) * sy,
-            2.0 * (x * z + w * y) * sz,
-            tx,
-        ],
-        [
-            2.0 * (x * y + w * z) * sx,
-            (1.0 - 2.0 * (x * x + z * z)) * sy,
-            2.0 * (y * z - w * x) * sz,
-            ty,
-        ],
-        [
-            2.0 * (x * z - w * y) * sx,
-            2.0 * (y * z + w * x) * sy,
-            (1.0 - 2.0 * (x * x + y * y)) * sz,
-            tz,
-        ],
-    ];
-    match above {
-        Some(above) => times(above, &own),
-        None => own,
-    }
-}
-
-#[inline]
-fn times(p: &[[f32; 4]; 3], own: &[[f32; 4]; 3]) -> [[f32; 4]; 3] {
-    let mut out = [[0.0; 4]; 3];
-    for (p, out) in p.iter().zip(&mut out) {
-        for c in 0..4 {
-            out[c] = p[0] * own[0][c] + p[1] * own[1][c] + p[2] * own[2][c];
-        }
-        out[3] += p[3];
-    }
-    out
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub mod clips;
 pub mod faults;
 pub mod playing;
+pub mod rigs;
 
 use meshreel::FrameKind;
 use meshreel::format::{Summary, Writer};

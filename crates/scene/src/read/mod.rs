@@ -28,8 +28,13 @@ pub struct ReadOptions {
     /// Frames per second of inputs that carry no rate.
     pub source_fps: f64,
     /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that moves something, and what that
-    /// leaves alone follows the first that moves it.
+    /// leaves alone follows the first that moves it. [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
     pub animation: Option<String>,
+}
+
+impl ReadOptions {
+    /// Stands for all animations of a file; one that is really called so can be had by its number.
+    pub const ALL_ANIMATIONS: &'static str = "all";
 }
 
 impl Default for ReadOptions {

@@ -1,5 +1,6 @@
 //! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
 
+use super::rigs;
 use super::{clip, info::ratio, levels};
 use crate::advice;
 use crate::cli::{self, Block, CompileArgs, Method, Parts, UnitName};
@@ -15,8 +16,8 @@ use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
     ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, Tolerance, TransformForm,
-    Tried,
+    MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice, Tolerance,
+    TransformForm, Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -230,6 +231,7 @@ impl Done {
             "peak_anon_bytes": self.peak_anon_bytes,
             "remarks": remarks_json(&report.remarks),
             "meshes": meshes,
+            "rigs": report.rigs.iter().map(rigs::compiled).collect::<Vec<_>>(),
             "clips": report.clips.iter().map(|clip| clip::compiled(clip, self.explain)).collect::<Vec<_>>(),
         });
         if self.explain {
@@ -356,6 +358,7 @@ impl Done {
         let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
         let detailed = detailed.map(|mesh| (&mesh.path[..], levels::compiled(mesh)));
         out.push_str(&levels::table(detailed.take(most)));
+        out.push_str(&rigs::compiled_table(&report.rigs));
         let rows: Vec<Vec<String>> = (report.clips.iter())
             .take(most)
             .map(|clip| {
@@ -581,6 +584,11 @@ pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options
     options.fps = content.fps.map(|rate| rate.0);
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.animation.clone_from(&content.animation);
+    options.rig = match content.rig {
+        None | Some(cli::RigName::Bake) => RigChoice::Bake,
+        Some(cli::RigName::Keep) => RigChoice::Keep,
+        Some(cli::RigName::Only) => RigChoice::Only,
+    };
     options.range = content.range.map(|range| match range {
         units::Range::Frames(first, last) => sample::Range::Frames(first, last),
         units::Range::Seconds(first, last) => sample::Range::Seconds(first, last),

@@ -67,6 +67,20 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let mut remarks = kind.write(&arguments.output, &scene, &times, &progress)?;
     remarks.extend(undone);
+    if matches!(bones, As::Points | As::Parts)
+        && super::verify::stored::<String>(&reel, "rig").is_some_and(|rig| rig == "only")
+    {
+        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
+        remarks.push(Remark::new(&name, what));
+    }
+    if kind != Kind::Glb && !scene.ranges.is_empty() {
+        let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
+        let what = format!(
+            "only a .glb has named ranges: here they are one after the other, without names ({})",
+            names.join(", ")
+        );
+        remarks.push(Remark::new(&name, what));
+    }
     if asked == Bones::Skins {
         remarks.extend(skins.iter().map(|skin| {
             let most = units::short(skin.most);

@@ -3,6 +3,7 @@
 use super::attributes::{self, AttributeInfo};
 use super::joints::{self, SkeletonInfo};
 use super::levels::{self, Level};
+use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
 use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
@@ -62,6 +63,8 @@ struct ReelInfo {
     frames: usize,
     start: f64,
     duration: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<RangeInfo>,
     bounds: [f32; 6],
     file_bytes: u64,
     source_map_bytes: u64,
@@ -72,11 +75,51 @@ struct ReelInfo {
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
     clips: Vec<super::clip::ClipInfo>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rigs: Vec<rigs::RigInfo>,
     skeletons: Vec<SkeletonInfo>,
     attributes: Vec<AttributeInfo>,
     advice: Vec<Advice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_table: Option<Vec<FrameInfo>>,
+}
+
+/// A named part of the animation.
+#[derive(Serialize)]
+pub struct RangeInfo {
+    name: String,
+    first: usize,
+    frames: usize,
+    start: f64,
+    duration: f64,
+}
+
+impl RangeInfo {
+    /// Of so many frames from `first` on.
+    pub fn new(name: &str, first: usize, frames: usize, time: impl Fn(usize) -> f64) -> RangeInfo {
+        RangeInfo {
+            name: name.into(),
+            first,
+            frames,
+            start: time(first),
+            duration: time(first + frames - 1) - time(first),
+        }
+    }
+}
+
+/// One line for each range.
+pub fn range_lines(ranges: &[RangeInfo]) -> Vec<String> {
+    let line = |range: &RangeInfo| {
+        format!(
+            "{}: frames {} to {}, {} s from {} s",
+            one_line(&range.name),
+            range.first,
+            range.first + range.frames - 1,
+            units::short(range.duration),
+            units::short(range.start)
+        )
+    };
+    ranges.iter().map(line).collect()
 }
 
 /// Where a file's bytes are.
@@ -95,6 +138,7 @@ struct Bytes {
     hidden: u64,
     /// Attributes of parts.
     numbers: u64,
+    rigs: u64,
     tables: u64,
 }
 
@@ -203,6 +247,7 @@ impl ReelInfo {
             .sum::<u64>();
         let level_bytes = reel.chunk_bytes(kind::DETAIL);
         let hidden_bytes = reel.chunk_bytes(kind::DRAWN);
+        let rig_bytes = reel.chunk_bytes(kind::RIGS);
         let number_bytes = reel.chunk_bytes(kind::NUMBERS);
         let sizes = mesh_bytes(reel, wanted)?;
         // Reads static data: what it takes is known afterwards.
@@ -226,6 +271,12 @@ impl ReelInfo {
             frames: frames.len(),
             start,
             duration: frames.last().map_or(0.0, |frame| frame.time - start),
+            ranges: (reel.ranges().iter())
+                .map(|range| {
+                    let (first, count) = (range.first as usize, range.frames as usize);
+                    RangeInfo::new(&range.name, first, count, |frame| reel.time(frame))
+                })
+                .collect(),
             bounds: header.bounds,
             file_bytes,
             source_map_bytes: source_map,
@@ -242,10 +293,11 @@ impl ReelInfo {
                 levels: level_bytes,
                 hidden: hidden_bytes,
                 numbers: number_bytes,
+                rigs: rig_bytes,
                 tables: file_bytes
                     .saturating_sub(known.iter().sum::<u64>())
                     .saturating_sub(frame_bytes + clip_bytes + level_bytes + hidden_bytes)
-                    .saturating_sub(number_bytes)
+                    .saturating_sub(number_bytes + rig_bytes)
                     .saturating_sub(source_map),
             },
             decoder_memory_bytes: reel.memory(),
@@ -257,6 +309,7 @@ impl ReelInfo {
             meshes,
             advice: advice_on(reel, sizes.as_deref()),
             clips: super::clip::infos(reel)?,
+            rigs: rigs::infos(reel)?,
             skeletons: joints::of_reel(reel)?,
             attributes: attributes::infos(reel)?,
             frame_table: wanted.frames.then(|| frame_table(reel)),
@@ -315,6 +368,9 @@ impl ReelInfo {
                 format!("{} of parts", units::bytes(self.bytes.numbers)),
             );
         }
+        if self.bytes.rigs > 0 {
+            field("rigs", units::bytes(self.bytes.rigs));
+        }
         field("unit", self.unit.unwrap_or("not stated").to_string());
         if let Some(fps) = self.fps {
             field("rate", format!("{} frames per second", units::short(fps)));
@@ -349,6 +405,9 @@ impl ReelInfo {
                 ),
             },
         );
+        for range in range_lines(&self.ranges) {
+            field("range", range);
+        }
         field(
             "decoder",
             format!("{} of memory", units::bytes(self.decoder_memory_bytes)),
@@ -363,6 +422,7 @@ impl ReelInfo {
         if !self.clips.is_empty() {
             out.push_str(&super::clip::info_table(&self.clips));
         }
+        out.push_str(&rigs::info_table(&self.rigs));
         if !self.meshes.is_empty() || self.clips.is_empty() {
             out.push_str(&self.mesh_table(if wanted.streams || wanted.tree {
                 usize::MAX

@@ -1,9 +1,10 @@
 //! What is in a source file: the tree, the meshes with their attributes, the frames, as data and as text.
 
+use super::info::{RangeInfo, range_lines};
 use super::joints::{self, SkeletonInfo};
 use crate::output::{Failure, table};
 use crate::units;
-use meshreel_scene::sample::{FrameOptions, frame_times};
+use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
 use meshreel_scene::{Attribute, Channel, Mesh, NodeKind, Placed, Scene, Scope, Topology, Unit};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub struct SceneInfo {
     frames: usize,
     start: f64,
     duration: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<RangeInfo>,
     counts: Counts,
     nodes: Vec<NodeInfo>,
     meshes: Vec<MeshInfo>,
@@ -126,6 +129,11 @@ impl SceneInfo {
             frames: times.len(),
             start: times.first().copied().unwrap_or(0.0),
             duration: times.last().zip(times.first()).map_or(0.0, |(b, a)| b - a),
+            ranges: (frame_ranges(&scene.ranges, &times).iter())
+                .map(|(name, first, count)| {
+                    RangeInfo::new(name, *first, *count, |frame| times[frame])
+                })
+                .collect(),
             counts: Counts {
                 xforms: counts.xforms,
                 meshes: counts.meshes,
@@ -177,6 +185,9 @@ impl SceneInfo {
         let clips_alone = self.meshes.is_empty() && !self.clips.is_empty();
         if !clips_alone {
             field("time", time);
+            for range in range_lines(&self.ranges) {
+                field("range", range);
+            }
             field("content", self.counts.text());
         }
         out.push('\n');

@@ -6,7 +6,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::verify::{ClipReport, LevelReport};
+use meshreel_check::verify::{ClipReport, LevelReport, RigReport};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ impl Verified {
             .map(|failure| json!({ "path": failure.path, "frame": failure.frame, "what": failure.what }))
             .collect();
         let mut value = json!({
-            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": clips,
+            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": clips, "rigs": rigs_json(&report.rigs),
             "failures": failures, "more_failures": report.more_failures,
             "seconds": seconds, "remarks": remarks_json(&self.remarks),
         });
@@ -273,6 +273,7 @@ impl Verified {
         if !rows.is_empty() {
             out.push_str(&table(&head, &rows));
         }
+        out.push_str(&rig_table(&report.rigs));
         out.push_str(&level_table(meshes.iter().copied().take(most)));
         out.push_str(&layer_table(&report.clips));
         if report.clips.iter().any(|clip| clip.local.is_some()) {
@@ -298,6 +299,49 @@ impl Verified {
         ));
         out
     }
+}
+
+fn rigs_json(rigs: &[RigReport]) -> Vec<Value> {
+    (rigs.iter())
+        .map(|rig| {
+            json!({
+                "path": rig.path, "joints": rig.joints, "clips": rig.clips, "samples": rig.samples, "tolerance": rig.tolerance,
+                "max_error": rig.max_error, "rms_error": rig.rms_error, "blend_error": rig.blend_error, "ok": rig.ok,
+            })
+        })
+        .collect()
+}
+
+/// Rigs, driven by all samples of all clips of their skeletons.
+fn rig_table(rigs: &[RigReport]) -> String {
+    if rigs.is_empty() {
+        return String::new();
+    }
+    let rows = rigs.iter().map(|rig| {
+        vec![
+            one_line(&rig.path),
+            rig.joints.to_string(),
+            rig.clips.to_string(),
+            units::count(rig.samples as u64),
+            units::short(rig.tolerance),
+            units::short(rig.max_error),
+            units::short(rig.rms_error),
+            units::short(rig.blend_error),
+            if rig.ok { "ok" } else { "BROKEN" }.to_string(),
+        ]
+    });
+    let head = [
+        "rig of",
+        "joints",
+        "clips",
+        "samples",
+        "tolerance",
+        "max error",
+        "rms error",
+        "blended",
+        "<check",
+    ];
+    table(&head, &rows.collect::<Vec<_>>())
 }
 
 fn levels_json(mesh: &meshreel_check::MeshReport) -> Vec<Value> {

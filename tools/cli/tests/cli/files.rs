@@ -260,7 +260,7 @@ fn each_for_itself_continues_after_a_failure() {
 }
 
 /// A triangle that two animations take to different places, and a third one leaves alone.
-fn animated(path: &Path) {
+pub fn animated(path: &Path) {
     let numbers: [f32; 23] = [
         0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, // the triangle
         0.0, 1.0, // times

@@ -5,5 +5,6 @@ mod demo;
 mod files;
 mod info;
 mod play;
+mod ranges;
 mod targets;
 mod usage;

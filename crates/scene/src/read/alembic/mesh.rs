@@ -117,6 +117,9 @@ pub fn read(
     Ok(Ok(mesh))
 }
 
+/// Of a channel of so many samples at such times, other times, where it shall have some.
+type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
+
 /// Gives attributes the times of the samples that have points, where an exporter left them away for those that have none, and counts what it wrote
 /// in seconds (time sampling 0).
 fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Result<(), Error> {
@@ -128,10 +131,8 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
     let apart = |sampling: &TimeSampling, samples: usize| {
         *sampling == identity && (2..count).contains(&samples)
     };
-    fn channels<T>(
-        list: &mut [Attribute<T>],
-        change: &mut dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>>,
-    ) where
+    fn channels<T>(list: &mut [Attribute<T>], change: &mut Retime<'_>)
+    where
         T: Clone + Send + Sync + 'static,
     {
         for attribute in list {

@@ -1,14 +1,13 @@
 //! Meshes: the primitives of one as faces of one mesh, and its points where morph targets and skins move them.
 
+use super::deform::{Deformation, Moved, Placement, What};
 use super::document::{Document, PrimitiveJson};
-use super::tree::Posing;
-use super::{Rig, identity_of};
 use crate::read::shape;
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Skin, Source,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, Numbers, Remark, Scope, Source,
     TimeSampling, Topology, Winding,
 };
-use glam::{DAffine3, DMat3, DMat4, DVec3};
+use glam::DVec3;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -89,7 +88,7 @@ pub(super) struct Shape {
     /// Number of morph targets.
     pub targets: usize,
     /// Influences per point.
-    influences: usize,
+    pub(super) influences: usize,
     /// Names of whole numbers that all primitives have.
     integers: Vec<String>,
     /// Names of other numbers that all primitives have, and how many they are.
@@ -240,7 +239,7 @@ impl Shape {
         self.document.values(accessor, N)?.floats()
     }
 
-    fn positions(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    pub(super) fn positions(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
         for primitive in self.owners() {
             out.extend(self.vectors::<3>(primitive.positions)?);
@@ -248,7 +247,7 @@ impl Shape {
         Ok(())
     }
 
-    fn normals(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    pub(super) fn normals(&self, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
         for primitive in self.owners() {
             match primitive.normals {
@@ -361,7 +360,7 @@ impl Shape {
     }
 
     /// The bind of a skin with `joints` joints: per point `influences` joints and weights that sum up to 1.
-    fn bind(
+    pub(super) fn bind(
         &self,
         joints: usize,
         mut remark: impl FnMut(String),
@@ -424,7 +423,12 @@ impl Shape {
     }
 
     /// Adds what morph targets of these weights do to positions (0) or normals (1).
-    fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
+    pub(super) fn morph(
+        &self,
+        what: usize,
+        weights: &[f64],
+        out: &mut [DVec3],
+    ) -> Result<(), Error> {
         let mut first = 0;
         for primitive in self.owners() {
             for (target, &weight) in primitive.targets.iter().zip(weights) {
@@ -565,260 +569,6 @@ fn read_primitive(
 /// Sums of weights that are farther from 1 are remarked on: beyond what 8 bits per weight round off.
 const ODD_SUM: f64 = 0.02;
 
-/// How a mesh is moved on a node.
-pub(super) struct Deformation {
-    shape: Arc<Shape>,
-    rig: Arc<Rig>,
-    skin: Option<Bound>,
-    /// The node whose weights count, and these where nothing animates them.
-    node: usize,
-    weights: Vec<f64>,
-    times: Arc<TimeSampling>,
-    samples: usize,
-}
-
-/// A skin at work.
-struct Bound {
-    skin: Arc<Skin>,
-    joints: Arc<Joints>,
-}
-
-/// What moves a skin.
-struct Joints {
-    rig: Arc<Rig>,
-    posing: Posing,
-    /// Place of each joint in `posing`.
-    places: Vec<usize>,
-    inverse_bind: Vec<DAffine3>,
-}
-
-impl Joints {
-    /// Matrix of each joint at `time`: from the bind space to the world.
-    fn matrices(&self, time: f64) -> Vec<DAffine3> {
-        let mut world = Vec::new();
-        let rig = &self.rig;
-        self.posing.world(&rig.tree, &rig.take, time, &mut world);
-        let joints = self.places.iter().zip(&self.inverse_bind);
-        joints
-            .map(|(&place, inverse)| world[place] * *inverse)
-            .collect()
-    }
-}
-
-/// The same at the samples of a mesh.
-struct Posed {
-    joints: Arc<Joints>,
-    times: Arc<TimeSampling>,
-    samples: usize,
-}
-
-impl Source<DMat4> for Posed {
-    fn len(&self) -> usize {
-        self.samples
-    }
-    fn identity(&self, i: usize) -> Identity {
-        let all = self.joints.matrices(self.times.time(i));
-        let numbers: Vec<f64> = all.iter().flat_map(DAffine3::to_cols_array).collect();
-        identity_of(&numbers)
-    }
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
-        out.clear();
-        let all = self.joints.matrices(self.times.time(i));
-        out.extend(all.into_iter().map(DMat4::from));
-        Ok(())
-    }
-}
-
-/// A skin of the file.
-pub(super) struct Binding<'a> {
-    /// Nodes of its joints.
-    pub nodes: &'a [usize],
-    pub inverse_bind: Vec<DAffine3>,
-    /// Number of the skeleton, and its joint for each node.
-    pub skeleton: usize,
-    pub joints: Vec<usize>,
-}
-
-/// What a node adds to a mesh.
-pub(super) struct Placement<'a> {
-    pub rig: &'a Arc<Rig>,
-    pub node: usize,
-    pub skin: Option<Binding<'a>>,
-    /// Of the morph targets, where nothing animates them.
-    pub weights: Vec<f64>,
-    /// Uniform times of the animation, and those of the weights' keys where they say everything.
-    pub sampling: Option<(TimeSampling, usize)>,
-}
-
-impl Deformation {
-    fn new(
-        shape: &Arc<Shape>,
-        placement: Placement<'_>,
-        remark: impl FnMut(String),
-    ) -> Result<Deformation, Error> {
-        let rig = placement.rig;
-        let joints = placement.skin.as_ref().map(|binding| {
-            let (posing, places) = Posing::new(&rig.tree, binding.nodes);
-            Arc::new(Joints {
-                rig: rig.clone(),
-                posing,
-                places,
-                inverse_bind: binding.inverse_bind.clone(),
-            })
-        });
-        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.take))
-            || rig
-                .weights(placement.node)
-                .is_some_and(|curve| !curve.is_constant());
-        let still = || {
-            let sampling = TimeSampling::Uniform {
-                start: 0.0,
-                step: 1.0,
-            };
-            (sampling, 1)
-        };
-        let (times, samples) = match moves {
-            true => placement.sampling.unwrap_or_else(still),
-            false => still(),
-        };
-        let times = Arc::new(times);
-        let skin = match placement.skin.zip(joints) {
-            None => None,
-            Some((binding, joints)) => {
-                let (joint, weight) = shape.bind(binding.nodes.len(), remark)?;
-                let mut bind_positions = Vec::new();
-                shape.positions(&mut bind_positions)?;
-                let pose = Posed {
-                    joints: joints.clone(),
-                    times: times.clone(),
-                    samples,
-                };
-                let skin = Arc::new(Skin {
-                    skeleton: Some(binding.skeleton),
-                    joints: binding.joints,
-                    inverse_bind: binding.inverse_bind.iter().map(|m| (*m).into()).collect(),
-                    bind_positions,
-                    influences: shape.influences,
-                    joint,
-                    weight,
-                    pose: Channel::new(times.clone(), Arc::new(pose)),
-                });
-                Some(Bound { skin, joints })
-            }
-        };
-        Ok(Deformation {
-            shape: shape.clone(),
-            rig: rig.clone(),
-            skin,
-            node: placement.node,
-            weights: placement.weights,
-            times,
-            samples,
-        })
-    }
-
-    /// Weights of the morph targets at `time`.
-    fn weights(&self, time: f64, out: &mut Vec<f64>) {
-        match self.rig.weights(self.node) {
-            Some(curve) => curve.fill(time, out),
-            None => out.clone_from(&self.weights),
-        }
-    }
-
-    fn identity(&self, i: usize) -> Identity {
-        let time = self.times.time(i);
-        let mut numbers = Vec::new();
-        self.weights(time, &mut numbers);
-        if let Some(bound) = &self.skin {
-            for matrix in bound.joints.matrices(time) {
-                numbers.extend(matrix.to_cols_array());
-            }
-        }
-        identity_of(&numbers)
-    }
-
-    fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        out.clear();
-        if i >= self.samples {
-            return Err(Error::misuse(format!("sample {i} of {}", self.samples)));
-        }
-        let time = self.times.time(i);
-        let part = match what {
-            What::Positions => 0,
-            What::Normals => 1,
-        };
-        match (what, &self.skin) {
-            (What::Positions, Some(bound)) => out.extend_from_slice(&bound.skin.bind_positions),
-            (What::Positions, None) => self.shape.positions(out)?,
-            (What::Normals, _) => self.shape.normals(out)?,
-        }
-        let mut values: Vec<DVec3> = out
-            .iter()
-            .map(|v| DVec3::from_array(v.map(f64::from)))
-            .collect();
-        let mut weights = Vec::new();
-        self.weights(time, &mut weights);
-        self.shape.morph(part, &weights, &mut values)?;
-        if let Some(bound) = &self.skin {
-            let matrices = bound.joints.matrices(time);
-            let k = bound.skin.influences;
-            let joints = bound.skin.joint.chunks(k.max(1));
-            let weights = bound.skin.weight.chunks(k.max(1));
-            for ((value, joints), weights) in values.iter_mut().zip(joints).zip(weights) {
-                let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
-                let mut any = false;
-                for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
-                    let (m, w) = (&matrices[usize::from(joint)], f64::from(weight));
-                    sum.matrix3 += m.matrix3 * w;
-                    sum.translation += m.translation * w;
-                    any = true;
-                }
-                if any {
-                    *value = match what {
-                        What::Positions => sum.transform_point3(*value),
-                        What::Normals => cofactors(&sum.matrix3) * *value,
-                    };
-                }
-            }
-        }
-        for (out, value) in out.iter_mut().zip(values) {
-            let value = match what {
-                What::Positions => value,
-                What::Normals => value.normalize_or_zero(),
-            };
-            *out = value.to_array().map(|v| v as f32);
-        }
-        Ok(())
-    }
-}
-
-/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for every matrix.
-fn cofactors(m: &DMat3) -> DMat3 {
-    let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
-    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
-    DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
-}
-
-#[derive(Clone, Copy)]
-enum What {
-    Positions,
-    Normals,
-}
-
-struct Moved(Arc<Deformation>, What);
-
-impl Source<[f32; 3]> for Moved {
-    fn len(&self) -> usize {
-        self.0.samples
-    }
-    fn identity(&self, i: usize) -> Identity {
-        self.0.identity(i)
-    }
-    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        self.0.read(i, self.1, out)
-    }
-}
-
 type Read<T> = Box<dyn Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
 
 /// Something that never changes, read when asked for.
@@ -869,12 +619,13 @@ pub(super) fn mesh(
             indices: None,
         }
     }
-    let moved = match placement {
+    let (moved, skin) = match placement {
         Some(placement) => {
             let remark = |what| remarks.push(Remark::new(path, what));
-            Some(Arc::new(Deformation::new(shape, placement, remark)?))
+            let (moved, skin) = Deformation::new(shape, placement, remark)?;
+            (Some(Arc::new(moved)), skin)
         }
-        None => None,
+        None => (None, None),
     };
     let channel = |what: What, still: Channel<[f32; 3]>| match &moved {
         Some(moved) => {
@@ -980,7 +731,7 @@ pub(super) fn mesh(
             .collect(),
         names: Vec::new(),
         is_subd: false,
-        skin: moved.and_then(|moved| moved.skin.as_ref().map(|bound| bound.skin.clone())),
+        skin,
     })
 }
 

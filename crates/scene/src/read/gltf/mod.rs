@@ -6,32 +6,35 @@
 //!   skeleton of all its nodes.
 //! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of the animation.
 //! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what that leaves alone the
-//!   first that moves it; clips have them all.
+//!   first that moves it; or all animations, one after the other, as named ranges. Clips have them all.
 //! * Where a LINEAR rotation turns far from one key to the next, there are samples between: keys alone do not say which way round.
 //! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars` scalar tracks.
 //!   Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
 
 mod accessor;
 mod animation;
+mod deform;
 mod document;
 mod mesh;
 mod skeleton;
+mod takes;
 mod tree;
 
 use super::{ReadOptions, identity, shape};
-use crate::grid::Grid;
 use crate::{
     Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform,
     Unit,
 };
-use animation::{Animation, Curve};
+use animation::{Animation, Curves};
+use deform::{Binding, Placement};
 use document::Document;
 use glam::{DAffine3, DMat4};
-use mesh::{Binding, Placement, Shape};
+use mesh::Shape;
 use skeleton::Skeletons;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use takes::Takes;
 use tree::Tree;
 
 /// Most bytes of paths: nodes that nest deep have long ones.
@@ -41,15 +44,9 @@ const MAX_SKIN_NUMBERS: usize = 1 << 28;
 
 /// What moves nodes.
 struct Rig {
-    tree: Tree,
-    /// What is played: for each node the first animation that moves it.
-    take: Animation,
-}
-
-impl Rig {
-    fn weights(&self, node: usize) -> Option<&Curve> {
-        self.take.nodes.get(&node)?.weights.as_ref()
-    }
+    tree: Arc<Tree>,
+    /// What is played: for each node the first animation that moves it, or all one after the other.
+    takes: Takes,
 }
 
 /// Opens a `.gltf` or `.glb` file.
@@ -86,20 +83,47 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let bare = root.skins.is_empty() && !root.nodes.iter().any(|node| node.mesh.is_some());
     let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
-    let clips = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
-    let (take, disputed) = take(&animations, played, &skeletons);
-    let rig = Arc::new(Rig { tree, take });
-    let grid = animation::grid(&rig.take, fps, &document)?;
+    let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
+    let (takes, disputed) = match played {
+        Played::All => (Takes::all(&animations, fps, &document)?, false),
+        _ => (None, false),
+    };
+    let (takes, disputed) = match takes {
+        Some(takes) => (takes, disputed),
+        None => {
+            let (take, disputed) = take(&animations, played, &skeletons);
+            (Takes::one(take, fps, &document)?, disputed)
+        }
+    };
+    let ranges = match played {
+        Played::All => takes.ranges(),
+        _ => Vec::new(),
+    };
+    let tree = Arc::new(tree);
+    let rig = Arc::new(Rig {
+        tree: tree.clone(),
+        takes,
+    });
+    let alone: Vec<Arc<Rig>> = (of_clip.iter())
+        .map(|&a| {
+            Arc::new(Rig {
+                tree: tree.clone(),
+                takes: Takes::any_time(&animations[a]),
+            })
+        })
+        .collect();
+    let drivers = clips.iter().map(|clip| clip.skeleton).zip(alone).collect();
     let mut builder = Builder {
         document: &document,
         rig: &rig,
         skeletons: &skeletons,
-        grid,
+        drivers,
         shapes: HashMap::new(),
         meshes: HashMap::new(),
         scene: Scene {
             unit: Some(Unit::Metre),
-            fps: grid.map(|(grid, _)| grid.fps),
+            fps: rig.takes.fps(),
+            ranges,
             format: "gltf",
             ..Scene::default()
         },
@@ -111,16 +135,15 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     builder.nodes(&chosen)?;
     let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
     let moved = sampled || scene.nodes.iter().any(|n| n.samples > 1);
-    if let (Some((grid, false)), true) = (grid, sampled) {
+    if let (Some(fps), true) = (rig.takes.guessed(), sampled) {
         let what = format!(
-            "the keys have no rate of their own; meshes were sampled at {} frames per second",
-            grid.fps
+            "the keys have no rate of their own; meshes were sampled at {fps} frames per second"
         );
         remarks.push(Remark::new(&file, what));
     }
     if let (true, true, Played::First(first)) = (moved, disputed, played) {
         let what = format!(
-            "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another)",
+            "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
             animations.len(),
             listed(&animations),
             animations[first].name
@@ -201,6 +224,8 @@ enum Played {
     First(usize),
     /// This one alone.
     Only(usize),
+    /// All, one after the other.
+    All,
 }
 
 /// The animation that is `wanted` by name or number, else the first in which anything changes: many files begin with a pose.
@@ -213,6 +238,9 @@ fn played(
         let moving = animations.iter().position(Animation::moves);
         return Ok(Played::First(moving.unwrap_or(0)));
     };
+    if wanted == ReadOptions::ALL_ANIMATIONS {
+        return Ok(Played::All);
+    }
     let named = animations.iter().position(|a| a.name == wanted);
     let number = || wanted.parse().ok().filter(|n| *n < animations.len());
     named.or_else(number).map(Played::Only).ok_or_else(|| {
@@ -246,6 +274,7 @@ fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Ani
     let (first, others) = match played {
         Played::First(first) => (first, animations.len()),
         Played::Only(only) => (only, 0),
+        Played::All => (0, 0),
     };
     let order = [first]
         .into_iter()
@@ -284,8 +313,8 @@ struct Local {
 
 impl Local {
     fn at(&self, i: usize) -> DAffine3 {
-        let time = self.sampling.time(i);
-        self.rig.tree.matrix(self.node, &self.rig.take, time)
+        let (animation, time) = self.rig.takes.at(self.sampling.time(i));
+        self.rig.tree.matrix(self.node, animation, time)
     }
 }
 
@@ -307,7 +336,8 @@ struct Builder<'a> {
     document: &'a Arc<Document>,
     rig: &'a Arc<Rig>,
     skeletons: &'a Skeletons,
-    grid: Option<(Grid, bool)>,
+    /// For each clip its skeleton, and what plays its animation.
+    drivers: Vec<(usize, Arc<Rig>)>,
     /// Meshes of the file; `None` for one without faces.
     shapes: HashMap<usize, Option<Arc<Shape>>>,
     /// Meshes of the scene that nothing moves, by number in the file.
@@ -413,14 +443,13 @@ impl<'a> Builder<'a> {
     /// The node's transform; `None` where it is none.
     fn transform(&mut self, node: usize) -> Option<Transform> {
         let tree = &self.rig.tree;
-        let curves = self.rig.take.nodes.get(&node);
-        let curves: Vec<&Curve> = curves.map_or(Vec::new(), |c| c.of_transform().collect());
-        let moves = curves.iter().any(|curve| !curve.is_constant());
-        if curves.is_empty() && tree.is_identity(node) {
+        let takes = &self.rig.takes;
+        let curves = takes.of_node(node).flat_map(Curves::of_transform);
+        if curves.count() == 0 && tree.is_identity(node) {
             return None;
         }
-        let (sampling, samples) = match moves {
-            true => self.times(&curves),
+        let (sampling, samples) = match takes.moves(node) {
+            true => self.times(node, |curves| curves.of_transform().collect()),
             false => (AT_ONCE, 1),
         };
         let sampling = Arc::new(sampling);
@@ -436,33 +465,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Where `curves` are sampled: at their keys where lines between them say everything, with what was before a step right before it; else at
-    /// the uniform times, and the keys beside them.
-    fn times(&mut self, curves: &[&Curve]) -> (TimeSampling, usize) {
-        let linear = (curves.iter()).all(|curve| curve.is_linear() || curve.is_step());
-        let grid = self.grid.map(|(grid, _)| grid);
-        let mut times: Vec<f64> = curves.iter().flat_map(|c| c.times()).copied().collect();
-        if let (Some(grid), false) = (grid, linear) {
-            self.sampled = true;
-            times.extend((0..grid.samples).map(|i| grid.time(i)));
-        }
-        for curve in curves {
-            curve.far_turns(&mut times);
-        }
-        if let Some(grid) = grid {
-            // Keys are of 32 bits; those that mean a time of the grid are that.
-            for time in &mut times {
-                let near = grid.time(((*time - grid.start) * grid.fps).round().max(0.0) as usize);
-                if (*time - near).abs() <= 2.0 * crate::SAME_TIME {
-                    *time = near;
-                }
-            }
-        }
-        for curve in curves {
-            curve.before_steps(&mut times);
-        }
-        times.sort_by(f64::total_cmp);
-        times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);
+    /// Where curves of a node are sampled.
+    fn times(
+        &mut self,
+        node: usize,
+        part: fn(&'a Curves) -> Vec<&'a animation::Curve>,
+    ) -> (TimeSampling, usize) {
+        let (times, sampled) = self.rig.takes.times(node, part);
+        self.sampled |= sampled;
         let samples = times.len();
         (TimeSampling::Acyclic { times }, samples)
     }
@@ -550,8 +560,8 @@ impl<'a> Builder<'a> {
             return Err(document.wrong("weights that are no numbers", format!("node {node}")));
         }
         let Some(skin) = skin else {
-            if let Some(curve) = rig.weights(node) {
-                out.sampling = Some(self.times(&[curve]));
+            if rig.takes.of_node(node).any(|c| c.weights.is_some()) {
+                out.sampling = Some(self.times(node, |c| c.weights.iter().collect()));
             }
             return Ok(out);
         };
@@ -588,10 +598,14 @@ impl<'a> Builder<'a> {
             inverse_bind,
             skeleton,
             joints: numbers,
+            clips: (self.drivers.iter().enumerate())
+                .filter(|(_, (own, _))| *own == skeleton)
+                .map(|(clip, (_, rig))| (clip, rig.clone()))
+                .collect(),
         });
-        if let Some((grid, _)) = self.grid {
+        if let Some(sampling) = rig.takes.sampling() {
             self.sampled = true;
-            out.sampling = Some((grid.sampling(), grid.samples));
+            out.sampling = Some(sampling);
         }
         Ok(out)
     }

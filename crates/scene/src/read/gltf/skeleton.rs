@@ -154,7 +154,7 @@ impl Skeletons {
         Ok(out)
     }
 
-    /// A clip for each animation and each skeleton that it moves.
+    /// A clip for each animation and each skeleton that it moves, and the number of the animation for each clip.
     pub fn clips(
         &self,
         document: &Document,
@@ -162,8 +162,8 @@ impl Skeletons {
         animations: &[Animation],
         fps: f64,
         remarks: &mut Vec<Remark>,
-    ) -> Result<Vec<Clip>, Error> {
-        let mut clips = Vec::new();
+    ) -> Result<(Vec<Clip>, Vec<usize>), Error> {
+        let (mut clips, mut of) = (Vec::new(), Vec::new());
         let plain = |s: usize| {
             let skins = document.root.skins.iter().zip(&self.of_skin);
             let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
@@ -182,7 +182,15 @@ impl Skeletons {
                 let curves = |node: &usize| animation.nodes.get(node);
                 let moved =
                     |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
-                if !with_clips[s] || !nodes.iter().any(|node| moved(&node)) {
+                // Faces are animated by weights alone.
+                let weighs = |(node, curves): (&usize, &animation::Curves)| {
+                    let skin = document.root.nodes[*node].skin;
+                    let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
+                    own && curves.weights.is_some()
+                };
+                let own =
+                    nodes.iter().any(|node| moved(&node)) || animation.nodes.iter().any(weighs);
+                if !with_clips[s] || !own {
                     continue;
                 }
                 let moving: usize = nodes
@@ -218,6 +226,7 @@ impl Skeletons {
                 scalars(extras, &mut clip, remarks);
                 markers(extras, &mut clip, remarks);
                 clips.push(clip);
+                of.push(a);
             }
             if used && !exact {
                 let what = format!(
@@ -227,7 +236,7 @@ impl Skeletons {
                 remarks.push(Remark::new(&animation.name, what));
             }
         }
-        Ok(clips)
+        Ok((clips, of))
     }
 
     /// Weights of morph targets of meshes on this skeleton.

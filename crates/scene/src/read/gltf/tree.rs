@@ -2,6 +2,7 @@
 
 use super::animation::{Animation, is_wild, unit};
 use super::document::Document;
+use super::takes::Takes;
 use crate::clip::Qvv;
 use crate::{Error, Remark, trs};
 use glam::{DAffine3, DMat4, DVec3};
@@ -182,10 +183,7 @@ impl Posing {
     }
 
     /// Whether any of the nodes moves.
-    pub fn moves(&self, animation: &Animation) -> bool {
-        let curves = |node: &usize| animation.nodes.get(node);
-        self.nodes
-            .iter()
-            .any(|(node, _)| curves(node).is_some_and(|c| c.moves()))
+    pub fn moves(&self, takes: &Takes) -> bool {
+        self.nodes.iter().any(|(node, _)| takes.moves(*node))
     }
 }

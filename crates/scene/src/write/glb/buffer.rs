@@ -9,6 +9,7 @@ use gltf_json::buffer::{Buffer, Target, View};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::validation::USize64;
 use gltf_json::{Index, Root};
+use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 
@@ -34,6 +35,8 @@ pub(super) struct Document {
     /// The last bytes, not yet in the file.
     pending: Vec<u8>,
     bytes: Vec<u8>,
+    /// Of accessors that are times of keys, what they say.
+    pub key_times: HashMap<usize, Vec<f32>>,
 }
 
 impl Document {
@@ -44,6 +47,7 @@ impl Document {
             length: 0,
             pending: Vec::new(),
             bytes: Vec::new(),
+            key_times: HashMap::new(),
         })
     }
 
@@ -67,6 +71,10 @@ impl Document {
         let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, kind(N));
         if bounds {
             (accessor.min, accessor.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
+        }
+        if purpose == Use::Animation && bounds {
+            let times = values.iter().flatten().copied().collect();
+            self.key_times.insert(self.root.accessors.len(), times);
         }
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
@@ -298,6 +306,7 @@ fn kind(components: usize) -> Type {
         1 => Type::Scalar,
         2 => Type::Vec2,
         3 => Type::Vec3,
+        16 => Type::Mat4,
         _ => Type::Vec4,
     }
 }

@@ -13,7 +13,7 @@ use gltf_json::{Extras, Index, Node, Skin};
 use serde_json::{Value, json};
 
 /// Metres in a unit; a file without one is taken as it is.
-fn metres(unit: Option<Unit>) -> f64 {
+pub(super) fn metres(unit: Option<Unit>) -> f64 {
     match unit {
         Some(Unit::Metre) | None => 1.0,
         Some(Unit::Centimetre) => 0.01,
@@ -65,8 +65,9 @@ impl Tree<'_> {
         roots: &mut Vec<Index<Node>>,
     ) -> Vec<Vec<Index<Node>>> {
         let unit = metres(scene.unit);
+        let ridden = self.ridden(scene);
         let mut out = Vec::with_capacity(scene.skeletons.len());
-        for skeleton in &scene.skeletons {
+        for (skeleton, ridden) in scene.skeletons.iter().zip(ridden) {
             let mut nodes: Vec<Index<Node>> = Vec::with_capacity(skeleton.joints.len());
             // The joints of a skin hang on one node.
             let several = skeleton
@@ -113,7 +114,8 @@ impl Tree<'_> {
                 name: Some(skeleton.name.clone()),
                 skeleton: None,
             };
-            if !nodes.is_empty() {
+            // Skins of meshes on it name all of its joints.
+            if !nodes.is_empty() && !ridden {
                 self.meshes.document.root.skins.push(skin);
             }
             out.push(nodes);
@@ -227,7 +229,7 @@ impl Tree<'_> {
             });
             more.insert("scalars".into(), scalars.collect());
         }
-        self.close_animation(&clip.name, extras(Value::Object(more)));
+        self.close_clip(scene, clip, extras(Value::Object(more)));
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! distinct frame as a morph target, and weights that are 1 for one target at a time.
 
 use super::buffer::{Document, Use};
+use super::rig::is_rig;
 use super::skin::Bound;
 use crate::read::identity;
 use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
@@ -242,6 +243,8 @@ impl<'a> Meshes<'a> {
         let mut cleaned = false;
         let mut normals = frame.vertex_normals(&list);
         if let Some(skin) = self.own_skin(mesh, frame.positions.len()) {
+            // How they were bound is not known where no pose is.
+            normals = normals.filter(|_| !is_rig(&skin) || skin.pose.len() == 1);
             let points: Vec<u32> = list.iter().map(|c| c.point).collect();
             let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
             for (set, (joints, weights)) in bound.sets.iter().enumerate() {
@@ -250,7 +253,7 @@ impl<'a> Meshes<'a> {
                 attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
                 attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
             }
-            frame.positions.clone_from(&skin.bind_positions);
+            frame.positions = skin.bind_positions.to_vec();
             run.skin = Some((skin, bound.still));
         }
         let positions = frame.vertices(&list, &mut cleaned);
@@ -394,12 +397,12 @@ impl<'a> Meshes<'a> {
         Ok(run)
     }
 
-    /// The skin of joints of its own that moves all of a mesh of so many points.
+    /// The skin that moves all of a mesh of so many points: of joints of its own, or on a skeleton.
     fn own_skin(&self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
         let skin = mesh.skin.as_ref()?;
-        let own = skin.skeleton.is_none()
+        let moved = skin.skeleton.is_none() && skin.pose.len() == mesh.positions.len();
+        let own = (moved || is_rig(skin))
             && mesh.topology != Topology::Heterogeneous
-            && skin.pose.len() == mesh.positions.len()
             && skin.bind_positions.len() == points
             && skin.joints.len() < usize::from(u16::MAX);
         own.then(|| skin.clone())

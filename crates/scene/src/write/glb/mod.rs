@@ -1,7 +1,8 @@
 //! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets, materials
-//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own.
+//! by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own, and so is each named range of the timeline.
 //!
-//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it.
+//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it; one on a skeleton gets the skeleton's nodes as its joints, and the
+//! clips move both.
 //!
 //! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It has no
 //! shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
@@ -9,6 +10,8 @@
 mod buffer;
 mod clip;
 mod mesh;
+mod ranges;
+mod rig;
 mod skin;
 
 use crate::sample::World;
@@ -64,6 +67,7 @@ pub fn write(
         samplers: Vec::new(),
         animations: Vec::new(),
         whole: None,
+        waiting: Vec::new(),
     };
     let mut roots = Vec::new();
     let parent_of_roots = match placed.is_empty() {
@@ -132,8 +136,12 @@ pub fn write(
             "glTF's unit is the metre: everything hangs on a node that scales it so",
         ));
     }
-    tree.close_animation("animation", None);
+    match &scene.ranges[..] {
+        [] => tree.close_animation("animation", None),
+        ranges => tree.close_ranges(ranges)?,
+    }
     let skeletons = tree.skeletons(scene, &mut roots);
+    tree.rigs(scene, &skeletons, &mut roots)?;
     for clip in &scene.clips {
         tree.clip(scene, clip, &skeletons[clip.skeleton])?;
     }
@@ -238,6 +246,8 @@ struct Tree<'a> {
     animations: Vec<Animation>,
     /// Key times of all frames.
     whole: Option<Index<Accessor>>,
+    /// Meshes on skeletons, whose nodes come later.
+    waiting: Vec<rig::Waiting>,
 }
 
 impl Tree<'_> {
@@ -438,7 +448,15 @@ impl Tree<'_> {
             };
             self.get(node).mesh = Some(mesh);
             if let (Some((skin, still)), Some(source)) = (&run.skin, source) {
-                self.own_joints(source, node, skin, *still)?;
+                match rig::is_rig(skin) {
+                    true => self.waiting.push(rig::Waiting {
+                        node,
+                        skin: skin.clone(),
+                        still: *still,
+                        name: name.to_string(),
+                    }),
+                    false => self.own_joints(source, node, skin, *still)?,
+                }
             }
             if let Some((input, output)) = run.weights {
                 self.channel(

@@ -2,6 +2,7 @@
 
 use super::Tree;
 use super::clip::extras;
+use super::rig::is_rig;
 use crate::sample::pose_at;
 use crate::{Error, Mesh, Skin};
 use glam::{DMat3, DMat4, DVec3};
@@ -55,7 +56,10 @@ impl Bound {
         }
         if let Some(normals) = normals {
             let mut pose = Vec::new();
-            pose_at(mesh, time, &mut pose)?;
+            match is_rig(skin) {
+                true => skin.pose.read(0, &mut pose)?,
+                false => pose_at(mesh, time, &mut pose).map(|_| ())?,
+            }
             for (normal, &point) in normals.iter_mut().zip(points) {
                 let mut blend = DMat3::ZERO;
                 for (&joint, &w) in of(point) {

@@ -1,0 +1,83 @@
+//! Rigs of a decoded file as skins on its skeletons.
+
+use super::{As, Shared, frames, skin::columns};
+use glam::DMat4;
+use meshreel::clip::{ClipCursor, object_space};
+use meshreel::{BoneMatrix, MeshRig, Reel, Transform};
+use meshreel_scene::{Channel, Error, Skin};
+use std::sync::Arc;
+
+/// A rig, and what takes its bind pose to the first frame, where that is known.
+pub(super) struct Rigged {
+    rig: MeshRig,
+    first: Option<Vec<DMat4>>,
+}
+
+/// All rigs of a file.
+pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
+    let rigs = reel.rigs().map_err(frames::error)?;
+    if rigs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let clips = reel.clips().map_err(frames::error)?;
+    let skeletons = reel.skeletons().map_err(frames::error)?;
+    let mut out = Vec::with_capacity(rigs.len());
+    for rig in rigs {
+        let clip = rig
+            .first_frame()
+            .and_then(|(c, i)| Some((clips.get(c)?, i)));
+        let clip = clip.filter(|(clip, sample)| {
+            *sample < clip.samples() && clip.record().skeleton as usize == rig.skeleton()
+        });
+        let first = match clip {
+            None => None,
+            Some((clip, sample)) => {
+                let mut pose = vec![Transform::IDENTITY; clip.joints()];
+                let mut cursor = ClipCursor::new(clip);
+                clip.sample_at(&mut cursor, sample, &mut pose)
+                    .map_err(frames::error)?;
+                let mut object = vec![BoneMatrix::default(); pose.len()];
+                object_space(&skeletons[rig.skeleton()].parents, &pose, &mut object);
+                let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];
+                rig.matrices(&object, &mut matrices);
+                Some(matrices.iter().map(columns).collect())
+            }
+        };
+        out.push(Rigged { rig, first });
+    }
+    Ok(out)
+}
+
+/// The skin of a mesh that has a rig, unless frames are asked for. `points`: vertex of each point.
+pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
+    let rigged = shared.rigs.iter().find(|own| own.rig.mesh() == mesh);
+    let rigged = rigged.filter(|_| matches!(shared.bones, As::Auto | As::Skins))?;
+    let rig = &rigged.rig;
+    if points.iter().any(|&v| v >= rig.vertices()) {
+        return None;
+    }
+    let own = |v: usize| rig.influences(v);
+    let influences = points.iter().map(|&v| own(v).count()).max()?.max(1);
+    let mut joint = vec![0; points.len() * influences];
+    let mut weight = vec![0.0; points.len() * influences];
+    for (i, &v) in points.iter().enumerate() {
+        for (k, (j, w)) in own(v).enumerate() {
+            joint[i * influences + k] = j as u16;
+            weight[i * influences + k] = w;
+        }
+    }
+    Some(Arc::new(Skin {
+        skeleton: Some(rig.skeleton()),
+        joints: rig.joints().iter().map(|j| *j as usize).collect(),
+        inverse_bind: rig.inverse_bind().iter().map(columns).collect(),
+        bind_positions: points.iter().map(|&v| rig.bind_position(v)).collect(),
+        influences,
+        joint: joint.into(),
+        weight: weight.into(),
+        pose: match &rigged.first {
+            Some(first) => Channel::constant(first.clone()),
+            None => Channel::in_memory((*shared.still).clone(), Vec::new()),
+        },
+        driven: Vec::new(),
+    }))
+}

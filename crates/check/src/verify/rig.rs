@@ -1,0 +1,292 @@
+//! Rigs against their source: each clip of the skeleton is decoded, its pose put through the rig by the runtime, and every vertex compared with where the source's own
+//! animation puts it, at every sample. And, for the report alone, poses blended of two clips.
+
+use super::asked::{Asked, Rigs};
+use super::clip::sources;
+use super::frames::Plan;
+use super::report::{Failures, RigReport, beyond};
+use crate::scene::frames::error;
+use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
+use meshreel::clip::{Clip, ClipCursor, SkeletonRecord, blend, object_space};
+use meshreel::{BoneMatrix, MeshRig, Transform, kind};
+use meshreel_scene::rig::is_driven;
+use meshreel_scene::{Driven, Error, Qvv, Skeleton, Skin};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Compares all rigs of the file.
+pub(super) fn check(
+    plan: &Plan<'_>,
+    asked: &Asked,
+    failures: &mut Failures,
+) -> Result<Vec<RigReport>, Error> {
+    let reel = plan.reel;
+    let rigs = match reel.chunk_bytes(kind::RIGS) {
+        0 => Vec::new(),
+        _ => reel.rigs().map_err(error)?,
+    };
+    if asked.rig == Rigs::Only {
+        for unit in &plan.units {
+            let mesh = &plan.survey.scene.meshes[unit.mesh];
+            if is_driven(mesh) && !rigs.iter().any(|rig| rig.mesh() == unit.record) {
+                failures.add(&mesh.path, None, || {
+                    "clips of the source move it, but it has no rig".into()
+                });
+            }
+        }
+    }
+    if rigs.is_empty() {
+        return Ok(Vec::new());
+    }
+    if asked.rig == Rigs::None {
+        failures.add("", None, || {
+            "has rigs of meshes, which was not asked for".into()
+        });
+    }
+    let clips = reel.clips().map_err(error)?;
+    let skeletons = reel.skeletons().map_err(error)?;
+    let mut out = Vec::new();
+    for rig in &rigs {
+        let path = reel.description().meshes[rig.mesh()].path.clone();
+        let mut report = RigReport {
+            path: path.clone(),
+            joints: rig.joints().len(),
+            ..RigReport::default()
+        };
+        let found = Pair::new(plan, rig, &skeletons, &clips, asked);
+        let broken = match found.map_err(error) {
+            Ok(Ok(pair)) => pair.compare(&mut report)?,
+            Ok(Err(what)) => Some(what),
+            Err(error) => Some(error.to_string()),
+        };
+        report.ok = broken.is_none();
+        if let Some(what) = broken {
+            failures.add(&path, None, || format!("its rig: {what}"));
+        }
+        out.push(report);
+    }
+    Ok(out)
+}
+
+/// A rig and the skin of the source that it was made of.
+struct Pair<'a> {
+    rig: &'a MeshRig,
+    skeleton: &'a SkeletonRecord,
+    /// Clips of the file, and what moves the source's mesh as they do.
+    clips: Vec<(&'a Clip, Cow<'a, meshreel_scene::Clip>, &'a Arc<dyn Driven>)>,
+    own: &'a Skeleton,
+    skin: &'a Skin,
+    /// The source's point of each vertex.
+    points: Vec<u32>,
+    /// What follows from what was asked for.
+    tolerance: f64,
+}
+
+impl<'a> Pair<'a> {
+    /// Or why there is nothing to compare with.
+    fn new(
+        plan: &'a Plan<'_>,
+        rig: &'a MeshRig,
+        skeletons: &'a [Arc<SkeletonRecord>],
+        clips: &'a [Clip],
+        asked: &Asked,
+    ) -> Result<Result<Pair<'a>, String>, meshreel::Error> {
+        let survey = plan.survey;
+        let scene = survey.scene;
+        let Some(unit) = plan.units.iter().find(|unit| unit.record == rig.mesh()) else {
+            return Ok(Err("it is of no mesh of the source".into()));
+        };
+        let skin = scene.meshes[unit.mesh].skin.as_deref();
+        let skin = skin.filter(|skin| skin.skeleton == Some(rig.skeleton()));
+        let Some(skin) = skin else {
+            return Ok(Err("the source's mesh has none on this skeleton".into()));
+        };
+        let Some(map) = plan.reel.source_map(rig.mesh())? else {
+            return Ok(Err("there is no source map to compare it by".into()));
+        };
+        let mut own = Vec::new();
+        for (clip, (number, source)) in clips.iter().zip(sources(scene, asked)) {
+            if clip.record().skeleton as usize != rig.skeleton() {
+                continue;
+            }
+            let Some((_, driver)) = skin.driven.iter().find(|(n, _)| *n == number) else {
+                let what = format!("the source's mesh is not moved by clip {}", source.name);
+                return Ok(Err(what));
+            };
+            match source.portion(asked.frames.fps, asked.frames.range) {
+                Ok(source) => own.push((clip, source, driver)),
+                Err(error) => return Ok(Err(error.to_string())),
+            }
+        }
+        let placement = &survey.placements[unit.placements[0]];
+        Ok(Ok(Pair {
+            rig,
+            skeleton: &skeletons[rig.skeleton()],
+            clips: own,
+            own: &scene.skeletons[rig.skeleton()],
+            skin,
+            points: map.vertex_point,
+            tolerance: placement.tolerance,
+        }))
+    }
+
+    /// Gives what does not hold.
+    fn compare(&self, report: &mut RigReport) -> Result<Option<String>, Error> {
+        report.clips = self.clips.len();
+        report.tolerance = self.rig.tolerance().min(self.tolerance);
+        let (mut count, mut squares) = (0u64, 0.0);
+        for (clip, _, driver) in &self.clips {
+            let poses = poses(clip).map_err(error)?;
+            report.samples += poses.len();
+            let found = poses.par_iter().enumerate().map(|(i, pose)| {
+                let mut wanted = Vec::new();
+                driver.points(clip.start() + i as f64 / clip.fps(), &mut wanted)?;
+                Ok(self.distances(pose, &wanted))
+            });
+            let found: Vec<(f64, f64)> = found.collect::<Result<_, Error>>()?;
+            for (most, sum) in found {
+                if beyond(most, report.max_error) {
+                    report.max_error = most;
+                }
+                squares += sum;
+                count += self.points.len() as u64;
+            }
+        }
+        report.rms_error = (squares / count.max(1) as f64).sqrt();
+        report.blend_error = self.blended()?;
+        if beyond(self.rig.tolerance(), self.tolerance * (1.0 + 1e-9)) {
+            return Ok(Some(format!(
+                "the file promises {:e} only, {:e} follows from what was asked for",
+                self.rig.tolerance(),
+                self.tolerance
+            )));
+        }
+        if beyond(report.max_error, report.tolerance) {
+            return Ok(Some(format!(
+                "an error of {:e}, {:e} allowed",
+                report.max_error, report.tolerance
+            )));
+        }
+        Ok(None)
+    }
+
+    /// Largest distance of vertices from points, and the sum of squares.
+    fn distances(&self, pose: &[Transform], wanted: &[[f32; 3]]) -> (f64, f64) {
+        let mut object = vec![BoneMatrix::default(); pose.len()];
+        let mut matrices = vec![BoneMatrix::default(); self.rig.joints().len()];
+        let mut out = vec![[0.0; 3]; self.rig.vertices()];
+        object_space(&self.skeleton.parents, pose, &mut object);
+        self.rig.matrices(&object, &mut matrices);
+        self.rig.positions(&matrices, &mut out);
+        let (mut most, mut sum) = (0.0, 0.0);
+        for (&point, got) in self.points.iter().zip(&out) {
+            let off = match wanted.get(point as usize) {
+                Some(want) => vector(*got).distance(vector(*want)),
+                None => f64::NAN,
+            };
+            if beyond(off, most) {
+                most = off;
+            }
+            sum += off * off;
+        }
+        (most, sum)
+    }
+
+    /// Largest distance in poses half-way between the middles of each two clips, or between middle and start of the only one: the source's poses blended as the runtime blends.
+    fn blended(&self) -> Result<f64, Error> {
+        let mut ends = Vec::new();
+        for (clip, source, _) in &self.clips {
+            let mut cursor = ClipCursor::new(clip);
+            for i in [clip.samples() / 2, 0] {
+                let mut pose = vec![Transform::IDENTITY; clip.joints()];
+                clip.sample_at(&mut cursor, i, &mut pose).map_err(error)?;
+                let mut truth = Vec::new();
+                source.pose(i, &mut truth);
+                ends.push((pose, truth));
+            }
+        }
+        let mut worst = 0.0;
+        let steps = if self.clips.len() > 1 { 2 } else { 1 };
+        for (a, b) in ends.iter().zip(ends.iter().skip(steps)).step_by(steps) {
+            let mut pose = vec![Transform::IDENTITY; a.0.len()];
+            blend(&a.0, &b.0, 0.5, &mut pose);
+            let truth: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
+            let (most, _) = self.distances(&pose, &self.skinned(&truth));
+            if beyond(most, worst) {
+                worst = most;
+            }
+        }
+        Ok(worst)
+    }
+
+    /// Where the source's skin puts its points in a pose.
+    fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
+        let mut object: Vec<DAffine3> = Vec::with_capacity(pose.len());
+        for (joint, local) in self.own.joints.iter().zip(pose) {
+            let above = joint.parent.map_or(DAffine3::IDENTITY, |p| object[p]);
+            object.push(above * local.matrix());
+        }
+        let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
+        let matrix =
+            |(joint, inverse): (&usize, &DMat4)| object[*joint] * DAffine3::from_mat4(*inverse);
+        let matrices: Vec<DAffine3> = joints.map(matrix).collect();
+        let k = self.skin.influences.max(1);
+        let influences = self.skin.joint.chunks(k).zip(self.skin.weight.chunks(k));
+        let point = |(bind, (joints, weights)): (&[f32; 3], (&[u16], &[f32]))| {
+            let bind = vector(*bind);
+            let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
+            let mut any = false;
+            for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+                let m = &matrices[usize::from(joint)];
+                sum.matrix3 += m.matrix3 * f64::from(weight);
+                sum.translation += m.translation * f64::from(weight);
+                any = true;
+            }
+            let at = if any {
+                sum.transform_point3(bind)
+            } else {
+                bind
+            };
+            at.to_array().map(|v| v as f32)
+        };
+        (self.skin.bind_positions.iter().zip(influences))
+            .map(point)
+            .collect()
+    }
+}
+
+/// Half-way, as the runtime blends: straight lines, rotations made of length 1 again, the short way round.
+fn between(a: &Qvv, b: &Qvv) -> Qvv {
+    let far = if a.rotation.dot(b.rotation) < 0.0 {
+        -b.rotation
+    } else {
+        b.rotation
+    };
+    let sum: DQuat = a.rotation + far;
+    Qvv {
+        rotation: if sum.length_squared() > 1e-12 {
+            sum.normalize()
+        } else {
+            a.rotation
+        },
+        translation: (a.translation + b.translation) * 0.5,
+        scale: (a.scale + b.scale) * 0.5,
+    }
+}
+
+/// All poses of a clip.
+fn poses(clip: &Clip) -> Result<Vec<Vec<Transform>>, meshreel::Error> {
+    let mut cursor = ClipCursor::new(clip);
+    (0..clip.samples())
+        .map(|i| {
+            let mut pose = vec![Transform::IDENTITY; clip.joints()];
+            clip.sample_at(&mut cursor, i, &mut pose)?;
+            Ok(pose)
+        })
+        .collect()
+}
+
+fn vector(p: [f32; 3]) -> DVec3 {
+    DVec3::from_array(p.map(f64::from))
+}

@@ -1,0 +1,45 @@
+//! All poses of a compressed clip, as a player has them at its samples.
+
+use super::choice::Chosen;
+use super::truth::Joints;
+use meshreel_codec::clip::curve::{Curves, Playhead};
+use meshreel_codec::clip::record::Codec;
+use meshreel_codec::clip::stored::{Scratch, Stored};
+use meshreel_codec::transform::Transform;
+
+/// Local transforms of all joints at each sample. `None` of a clip in layers, or where it does not decode.
+pub fn poses(joints: &Joints, done: &Chosen) -> Option<Vec<Vec<Transform>>> {
+    if done.layers.is_some() {
+        return None;
+    }
+    let skeleton = joints.skeleton();
+    let empty = vec![Transform::IDENTITY; joints.parents.len()];
+    match done.codec {
+        Codec::Sampled => {
+            let stored = Stored::open(&skeleton, &done.bytes).ok()?;
+            let plan = &stored.plan;
+            let mut out = vec![empty; plan.header.samples as usize];
+            for i in 0..plan.keys() {
+                plan.pose(stored.key_words(i), out.get_mut(plan.key(i))?);
+            }
+            let mut scratch = Scratch::default();
+            for s in 0..plan.segments() {
+                stored.decode(s, &mut scratch).ok()?;
+                let start = plan.key(s);
+                for i in 1..plan.key(s + 1) - start {
+                    plan.pose(scratch.sample(plan, i), out.get_mut(start + i)?);
+                }
+            }
+            Some(out)
+        }
+        Codec::Curve => {
+            let curves = Curves::read(&done.bytes, &skeleton).ok()?;
+            let mut playhead = Playhead::new(&curves);
+            let mut out = vec![empty; curves.samples() as usize];
+            for (i, pose) in out.iter_mut().enumerate() {
+                playhead.pose(&curves, &skeleton, i as f32, pose);
+            }
+            Some(out)
+        }
+    }
+}

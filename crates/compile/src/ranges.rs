@@ -1,0 +1,40 @@
+//! Named ranges of frames, as the file has them: animations that the source has one after the other.
+
+use crate::{Options, RigChoice};
+use meshreel_codec::ranges::FrameRange;
+use meshreel_scene::{Remark, Scene, sample};
+
+/// Those of frames at `times`, with remarks on such as have none.
+pub fn of_frames(
+    scene: &Scene,
+    times: &[f64],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Vec<FrameRange> {
+    let ranges = sample::frame_ranges(&scene.ranges, times);
+    for range in &scene.ranges {
+        let gone = !ranges.iter().any(|(name, ..)| *name == range.name);
+        // Where clips alone move things, these are all there.
+        if gone && options.rig != RigChoice::Only {
+            let what = "no frame of it is left, so the file has no range of this name";
+            remarks.push(Remark::new(&range.name, what));
+        }
+    }
+    if ranges.len() > 1 && options.cycle {
+        let what = "several animations one after the other are no closed cycle; it does nothing";
+        remarks.push(Remark::new("--cycle", what));
+    }
+    let range = |(name, first, frames): (String, usize, usize)| FrameRange {
+        name,
+        first: first as u32,
+        frames: frames as u32,
+    };
+    ranges.into_iter().map(range).collect()
+}
+
+/// What a list of passes says of them; nothing where there are none.
+pub fn said(ranges: &[FrameRange]) -> Option<String> {
+    let one = |range: &FrameRange| format!("'{}' {} to {}", range.name, range.first, range.last());
+    let list: Vec<String> = ranges.iter().map(one).collect();
+    (!list.is_empty()).then(|| list.join(", "))
+}

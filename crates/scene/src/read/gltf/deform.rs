@@ -1,0 +1,305 @@
+//! Meshes that move: where morph targets and skins put points and normals, at the samples of what is played and at any time of a clip.
+
+use super::mesh::Shape;
+use super::tree::Posing;
+use super::{Rig, identity_of};
+use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
+use glam::{DAffine3, DMat3, DMat4, DVec3};
+use std::sync::Arc;
+
+/// How a mesh is moved on a node.
+pub(super) struct Deformation {
+    shape: Arc<Shape>,
+    rig: Arc<Rig>,
+    skin: Option<Bound>,
+    /// The node whose weights count, and these where nothing animates them.
+    node: usize,
+    weights: Vec<f64>,
+    pub times: Arc<TimeSampling>,
+    samples: usize,
+}
+
+/// A skin at work.
+#[derive(Clone)]
+struct Bound {
+    bind: Arc<[[f32; 3]]>,
+    influences: usize,
+    joint: Arc<[u16]>,
+    weight: Arc<[f32]>,
+    joints: Arc<Joints>,
+}
+
+/// What moves a skin.
+struct Joints {
+    rig: Arc<Rig>,
+    posing: Posing,
+    /// Place of each joint in `posing`.
+    places: Vec<usize>,
+    inverse_bind: Vec<DAffine3>,
+}
+
+impl Joints {
+    fn new(rig: &Arc<Rig>, binding: &Binding<'_>) -> Arc<Joints> {
+        let (posing, places) = Posing::new(&rig.tree, binding.nodes);
+        Arc::new(Joints {
+            rig: rig.clone(),
+            posing,
+            places,
+            inverse_bind: binding.inverse_bind.clone(),
+        })
+    }
+
+    /// Matrix of each joint at `time`: from the bind space to the world.
+    fn matrices(&self, time: f64) -> Vec<DAffine3> {
+        let mut world = Vec::new();
+        let rig = &self.rig;
+        let (animation, time) = rig.takes.at(time);
+        self.posing.world(&rig.tree, animation, time, &mut world);
+        let joints = self.places.iter().zip(&self.inverse_bind);
+        joints
+            .map(|(&place, inverse)| world[place] * *inverse)
+            .collect()
+    }
+}
+
+/// The same at the samples of a mesh.
+struct Posed {
+    joints: Arc<Joints>,
+    times: Arc<TimeSampling>,
+    samples: usize,
+}
+
+impl Source<DMat4> for Posed {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        let all = self.joints.matrices(self.times.time(i));
+        let numbers: Vec<f64> = all.iter().flat_map(DAffine3::to_cols_array).collect();
+        identity_of(&numbers)
+    }
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        let all = self.joints.matrices(self.times.time(i));
+        out.extend(all.into_iter().map(DMat4::from));
+        Ok(())
+    }
+}
+
+/// A skin of the file.
+pub(super) struct Binding<'a> {
+    /// Nodes of its joints.
+    pub nodes: &'a [usize],
+    pub inverse_bind: Vec<DAffine3>,
+    /// Number of the skeleton, and its joint for each node.
+    pub skeleton: usize,
+    pub joints: Vec<usize>,
+    /// Clips of the skeleton: number, and what plays the animation that it was made of.
+    pub clips: Vec<(usize, Arc<Rig>)>,
+}
+
+/// What a node adds to a mesh.
+pub(super) struct Placement<'a> {
+    pub rig: &'a Arc<Rig>,
+    pub node: usize,
+    pub skin: Option<Binding<'a>>,
+    /// Of the morph targets, where nothing animates them.
+    pub weights: Vec<f64>,
+    /// Uniform times of the animation, and those of the weights' keys where they say everything.
+    pub sampling: Option<(TimeSampling, usize)>,
+}
+
+impl Deformation {
+    /// Also gives the skin.
+    pub fn new(
+        shape: &Arc<Shape>,
+        placement: Placement<'_>,
+        remark: impl FnMut(String),
+    ) -> Result<(Deformation, Option<Arc<Skin>>), Error> {
+        let rig = placement.rig;
+        let joints = (placement.skin.as_ref()).map(|binding| Joints::new(rig, binding));
+        let weights = rig.takes.of_node(placement.node);
+        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
+            || rig.takes.change(weights.flat_map(|c| &c.weights));
+        let still = || {
+            let sampling = TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            };
+            (sampling, 1)
+        };
+        let (times, samples) = match moves {
+            true => placement.sampling.unwrap_or_else(still),
+            false => still(),
+        };
+        let times = Arc::new(times);
+        let mut out = Deformation {
+            shape: shape.clone(),
+            rig: rig.clone(),
+            skin: None,
+            node: placement.node,
+            weights: placement.weights,
+            times: times.clone(),
+            samples,
+        };
+        let skin = match placement.skin.zip(joints) {
+            None => None,
+            Some((binding, joints)) => {
+                let (joint, weight) = shape.bind(binding.nodes.len(), remark)?;
+                let (joint, weight): (Arc<[u16]>, Arc<[f32]>) = (joint.into(), weight.into());
+                let mut bind_positions = Vec::new();
+                shape.positions(&mut bind_positions)?;
+                let pose = Posed {
+                    joints: joints.clone(),
+                    times: times.clone(),
+                    samples,
+                };
+                let bind: Arc<[[f32; 3]]> = bind_positions.into();
+                let bound = |joints: Arc<Joints>| Bound {
+                    bind: bind.clone(),
+                    influences: shape.influences,
+                    joint: joint.clone(),
+                    weight: weight.clone(),
+                    joints,
+                };
+                let driven = binding.clips.iter().map(|(clip, rig)| {
+                    let driver = Deformation {
+                        shape: shape.clone(),
+                        rig: rig.clone(),
+                        skin: Some(bound(Joints::new(rig, &binding))),
+                        node: placement.node,
+                        weights: out.weights.clone(),
+                        times: times.clone(),
+                        samples: 1,
+                    };
+                    (*clip, Arc::new(driver) as Arc<dyn Driven>)
+                });
+                let driven = driven.collect();
+                out.skin = Some(bound(joints));
+                Some(Arc::new(Skin {
+                    skeleton: Some(binding.skeleton),
+                    joints: binding.joints,
+                    inverse_bind: binding.inverse_bind.iter().map(|m| (*m).into()).collect(),
+                    bind_positions: bind,
+                    influences: shape.influences,
+                    joint,
+                    weight,
+                    pose: Channel::new(times, Arc::new(pose)),
+                    driven,
+                }))
+            }
+        };
+        Ok((out, skin))
+    }
+
+    /// Weights of the morph targets at `time`.
+    fn weights(&self, time: f64, out: &mut Vec<f64>) {
+        match self.rig.takes.weights(self.node, time) {
+            Some((curve, time)) => curve.fill(time, out),
+            None => out.clone_from(&self.weights),
+        }
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let time = self.times.time(i);
+        let mut numbers = Vec::new();
+        self.weights(time, &mut numbers);
+        if let Some(bound) = &self.skin {
+            for matrix in bound.joints.matrices(time) {
+                numbers.extend(matrix.to_cols_array());
+            }
+        }
+        identity_of(&numbers)
+    }
+
+    fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        if i >= self.samples {
+            return Err(Error::misuse(format!("sample {i} of {}", self.samples)));
+        }
+        self.at(self.times.time(i), what, out)
+    }
+
+    /// At any time.
+    fn at(&self, time: f64, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        let part = match what {
+            What::Positions => 0,
+            What::Normals => 1,
+        };
+        match (what, &self.skin) {
+            (What::Positions, Some(bound)) => out.extend_from_slice(&bound.bind),
+            (What::Positions, None) => self.shape.positions(out)?,
+            (What::Normals, _) => self.shape.normals(out)?,
+        }
+        let mut values: Vec<DVec3> = out
+            .iter()
+            .map(|v| DVec3::from_array(v.map(f64::from)))
+            .collect();
+        let mut weights = Vec::new();
+        self.weights(time, &mut weights);
+        self.shape.morph(part, &weights, &mut values)?;
+        if let Some(bound) = &self.skin {
+            let matrices = bound.joints.matrices(time);
+            let k = bound.influences;
+            let joints = bound.joint.chunks(k.max(1));
+            let weights = bound.weight.chunks(k.max(1));
+            for ((value, joints), weights) in values.iter_mut().zip(joints).zip(weights) {
+                let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
+                let mut any = false;
+                for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+                    let (m, w) = (&matrices[usize::from(joint)], f64::from(weight));
+                    sum.matrix3 += m.matrix3 * w;
+                    sum.translation += m.translation * w;
+                    any = true;
+                }
+                if any {
+                    *value = match what {
+                        What::Positions => sum.transform_point3(*value),
+                        What::Normals => cofactors(&sum.matrix3) * *value,
+                    };
+                }
+            }
+        }
+        for (out, value) in out.iter_mut().zip(values) {
+            let value = match what {
+                What::Positions => value,
+                What::Normals => value.normalize_or_zero(),
+            };
+            *out = value.to_array().map(|v| v as f32);
+        }
+        Ok(())
+    }
+}
+
+/// What normals are multiplied with: the inverse transpose times the determinant's size, which is there for every matrix.
+fn cofactors(m: &DMat3) -> DMat3 {
+    let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
+    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
+    DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    Positions,
+    Normals,
+}
+
+impl Driven for Deformation {
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.at(time, What::Positions, out)
+    }
+}
+
+pub(super) struct Moved(pub Arc<Deformation>, pub What);
+
+impl Source<[f32; 3]> for Moved {
+    fn len(&self) -> usize {
+        self.0.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.identity(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.0.read(i, self.1, out)
+    }
+}

@@ -1,0 +1,63 @@
+//! Skinned meshes that clips move, and nothing else: what their frames would repeat is left out.
+
+use crate::{Channel, Error, Identity, Mesh, Node, Scene, Source, TimeSampling, Topology};
+use std::sync::Arc;
+
+/// Whether clips of the scene say where the mesh is: it has a skin on a skeleton, and there is a clip of that.
+pub fn is_driven(mesh: &Mesh) -> bool {
+    let skin = mesh.skin.as_ref();
+    skin.is_some_and(|skin| skin.skeleton.is_some() && !skin.driven.is_empty())
+}
+
+/// The scene with the meshes that clips move standing still, as they do at first. Whoever compiles and whoever checks must mean the same, so both ask here.
+pub fn standing(scene: &Scene) -> Scene {
+    let mut out = scene.clone();
+    for (id, mesh) in out.meshes.iter_mut().enumerate() {
+        if !is_driven(mesh) {
+            continue;
+        }
+        mesh.positions = first(&mesh.positions);
+        if let Some(normals) = &mut mesh.normals {
+            normals.values = first(&normals.values);
+        }
+        mesh.topology = Topology::Constant;
+        for node in out.nodes.iter_mut().filter(|node| node.mesh == Some(id)) {
+            node.samples = 1;
+        }
+    }
+    // Ranges of nothing that moves say nothing.
+    let moves = |node: &Node| {
+        let transform = node.transform.as_ref();
+        transform.is_some_and(|t| t.matrix.len() > 1)
+            || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
+    };
+    if !out.nodes.iter().any(moves) && out.meshes.iter().all(|mesh| mesh.positions.len() <= 1) {
+        out.ranges.clear();
+    }
+    out
+}
+
+/// The first sample for all times.
+fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
+    struct First<T>(Channel<T>);
+    impl<T: Clone + Send + Sync + 'static> Source<T> for First<T> {
+        fn len(&self) -> usize {
+            self.0.len().min(1)
+        }
+        fn identity(&self, _: usize) -> Identity {
+            self.0.identity(0)
+        }
+        fn read(&self, _: usize, out: &mut Vec<T>) -> Result<(), Error> {
+            self.0.read(0, out)
+        }
+    }
+    let sampling = TimeSampling::Uniform {
+        start: if channel.is_empty() {
+            0.0
+        } else {
+            channel.time(0)
+        },
+        step: 1.0,
+    };
+    Channel::new(Arc::new(sampling), Arc::new(First(channel.clone())))
+}

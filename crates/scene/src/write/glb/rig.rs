@@ -1,0 +1,98 @@
+//! Skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so that its clips move mesh and joints together.
+
+use super::Tree;
+use super::buffer::Use;
+use super::clip::metres;
+use crate::{Error, Scene, Skin};
+use glam::{DAffine3, DMat4, DVec3};
+use gltf_json::{Index, Node};
+use std::sync::Arc;
+
+/// A mesh that waits for the nodes of its joints.
+pub(super) struct Waiting {
+    pub node: Index<Node>,
+    pub skin: Arc<Skin>,
+    /// Joint 0 is one that never moves.
+    pub still: bool,
+    pub name: String,
+}
+
+/// Whether a skin is on a skeleton, and what is known of it besides is how it begins.
+pub(super) fn is_rig(skin: &Skin) -> bool {
+    skin.skeleton.is_some() && skin.pose.len() <= 1
+}
+
+impl Tree<'_> {
+    /// Skeletons that some of the waiting meshes hang on.
+    pub(super) fn ridden(&self, scene: &Scene) -> Vec<bool> {
+        let mut out = vec![false; scene.skeletons.len()];
+        for waiting in &self.waiting {
+            if let Some(own) = waiting.skin.skeleton.and_then(|s| out.get_mut(s)) {
+                *own = true;
+            }
+        }
+        out
+    }
+
+    /// Gives the waiting meshes their skins: joints of the skin first, then the others of the skeleton, which move nothing of it but belong to it.
+    pub(super) fn rigs(
+        &mut self,
+        scene: &Scene,
+        skeletons: &[Vec<Index<Node>>],
+        roots: &mut Vec<Index<Node>>,
+    ) -> Result<(), Error> {
+        let unit = DAffine3::from_scale(DVec3::splat(metres(scene.unit)));
+        for waiting in std::mem::take(&mut self.waiting) {
+            let (skin, Some(s)) = (&waiting.skin, waiting.skin.skeleton) else {
+                continue;
+            };
+            let (Some(nodes), Some(skeleton)) = (skeletons.get(s), scene.skeletons.get(s)) else {
+                continue;
+            };
+            let mut joints = Vec::with_capacity(nodes.len() + 1);
+            let mut inverse: Vec<DAffine3> = Vec::with_capacity(nodes.len() + 1);
+            if waiting.still {
+                let own = self.node("still");
+                self.attach(None, own, roots);
+                joints.push(own);
+                inverse.push(unit);
+            }
+            for (joint, bind) in skin.joints.iter().zip(&skin.inverse_bind) {
+                let Some(node) = nodes.get(*joint) else {
+                    return Err(Error::misuse(format!(
+                        "joint {joint} of a skin is not there"
+                    )));
+                };
+                joints.push(*node);
+                inverse.push(unit * DAffine3::from_mat4(*bind));
+            }
+            let mut rest: Vec<DAffine3> = Vec::with_capacity(nodes.len());
+            for (joint, node) in skeleton.joints.iter().zip(nodes) {
+                let above = joint.parent.and_then(|p| rest.get(p)).copied();
+                let own = above.unwrap_or(DAffine3::IDENTITY) * joint.rest.matrix();
+                rest.push(own);
+                if !joints.contains(node) {
+                    joints.push(*node);
+                    let back = unit * own.inverse();
+                    inverse.push(if back.is_finite() { back } else { unit });
+                }
+            }
+            let matrices: Vec<[f32; 16]> = (inverse.iter())
+                .map(|m| DMat4::from(*m).to_cols_array().map(|v| v as f32))
+                .collect();
+            let document = &mut self.meshes.document;
+            let inverse = document.floats(&matrices, Use::Animation, false)?;
+            let skin = gltf_json::Skin {
+                extensions: None,
+                extras: None,
+                inverse_bind_matrices: Some(inverse),
+                joints,
+                name: Some(waiting.name),
+                skeleton: None,
+            };
+            let skin = Index::push(&mut document.root.skins, skin);
+            self.get(waiting.node).skin = Some(skin);
+        }
+        Ok(())
+    }
+}
