@@ -1,4 +1,4 @@
-//! `choice`: what choosing the method by itself costs beside the best method that could have been asked for (E07).
+//! `choice`: what choosing the method by itself costs beside the best method that could have been asked for.
 
 use crate::clips;
 use anyhow::Context;

@@ -1,5 +1,5 @@
 //! `curves`: keys, memory and error of skeletal clips in codec `curve`, one row each, under the local rule (after Riot) and under the
-//! guarantee. Memory is compared with 16 bytes per rotation and 12 per vector, of the animated sub-tracks alone (D13).
+//! guarantee. Memory is compared with 16 bytes per rotation and 12 per vector, of the animated sub-tracks alone.
 
 use crate::clips::files;
 use anyhow::Context;

@@ -1,5 +1,5 @@
 //! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one whose pieces share vertices, an explosion, a creature, a liquid. They are what the
-//! methods are compared on besides files of content tools (E01, E03, E05, E07).
+//! methods are compared on besides files of content tools.
 
 use anyhow::Context;
 use glam::{DAffine3, DMat3, DQuat, DVec3};

@@ -1,4 +1,4 @@
-//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age (E11). One to four numbers per group of vertices and frame, within the tolerance
+//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age. One to four numbers per group of vertices and frame, within the tolerance
 //! that the encoder measured. A group is a part that moves, or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
 //! differ in them.
 //!

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! QTangents    q = a + (±b − a)·t of the two unit quaternions, the sign so that both lie on one side (a·b ≥ 0);
-//!              normalised; normal and tangent of that. The bitangent's sign is the first frame's (A15)
+//!              normalised; normal and tangent of that. The bitangent's sign is the first frame's
 //! octahedral   n = a + (b − a)·t of the two unit vectors, normalised
 //! opposite     where nothing is left to normalise: the first frame
 //! ```

@@ -1,4 +1,4 @@
-//! Block compression: store, deflate, LZ4 (HC), zstd (B13). Lossless. Encoding needs the feature `native` (C libraries);
+//! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `native` (C libraries);
 //! decoding also works in pure Rust, with the same result.
 //!
 //! | offset | size | name | meaning |

@@ -1,5 +1,5 @@
 //! Regular grids: their triangles follow from the numbers of their vertices, so that only two sizes are stored, and which way each cell is cut.
-//! Lossless. Used for planes, height fields, flags, and tubes, wherever the compiler finds that a mesh is one (E13).
+//! Lossless. Used for planes, height fields, flags, and tubes, wherever the compiler finds that a mesh is one.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

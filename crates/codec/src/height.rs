@@ -1,4 +1,4 @@
-//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still, so that one is left (E13).
+//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still, so that one is left.
 //!
 //! Static part of cells kept as heights:
 //!

@@ -1,4 +1,4 @@
-//! Motion and interpolation predictor of frames between index frames (B06–B08). Lossless: what is kept is the
+//! Motion and interpolation predictor of frames between index frames. Lossless: what is kept is the
 //! difference of the values to the prediction, modulo the word.
 //!
 //! | offset | size | name | meaning |

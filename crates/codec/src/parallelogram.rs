@@ -1,4 +1,4 @@
-//! Parallelogram and averaging prediction inside one frame (B02–B05). Lossless. Used for index frames and for everything
+//! Parallelogram and averaging prediction inside one frame. Lossless. Used for index frames and for everything
 //! that is stored once.
 //!
 //! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), all three decoded before it:

@@ -1,4 +1,4 @@
-//! Tangent frames as quaternions whose sign carries the reflection (A14, A15). Bound: [`bound`], for normal and tangent.
+//! Tangent frames as quaternions whose sign carries the reflection. Bound: [`bound`], for normal and tangent.
 //! Used for meshes with normals and texture coordinates.
 //!
 //! The quaternion turns x into the tangent, z into the normal and y into `cross(normal, tangent)`. Negating all four

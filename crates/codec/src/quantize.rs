@@ -1,4 +1,4 @@
-//! Uniform lattice per axis: `value = min + level·step`, rounded to nearest. A11, A12.
+//! Uniform lattice per axis: `value = min + level·step`, rounded to nearest.
 //!
 //! Error: at most half a step per axis plus the f32 rounding of the value itself; a lattice of `n` axes with step `s`
 //! is at most `s·√n / 2` away from every point. Rounding and range are per mesh, nothing is clamped at 16 bits.

@@ -194,14 +194,14 @@ pub struct MeshRecord {
     pub source_map: Location,
     /// Whether `values` begins with a table.
     pub has_table: bool,
-    /// Up to the first of these frames it stands still, and from the second on (E06); none where it moves from first to last, or never.
+    /// Up to the first of these frames it stands still, and from the second on; none where it moves from first to last, or never.
     pub moves: Option<[u32; 2]>,
     /// What it has in the first and the last frame of its [`crate::soft::schedule::Window`], where frames lie outside of that: each a varint size and so many bytes.
     pub ends: Location,
     /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices are others. So many frames at the end of
     /// the animation lead into the start, and are not near it.
     pub remeshed: Option<u32>,
-    /// Units have its animated attributes in chunks of their own (F16).
+    /// Units have its animated attributes in chunks of their own.
     pub apart: bool,
     /// Streams, positions first.
     pub streams: Vec<StreamRecord>,
@@ -330,7 +330,7 @@ impl Semantic {
 /// A range of the index buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
-    /// First number in the face set's name, else its order (A10).
+    /// First number in the face set's name, else its order.
     pub id: u32,
     /// The face set's name; empty for faces that are in none.
     pub name: String,

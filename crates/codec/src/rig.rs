@@ -1,4 +1,4 @@
-//! The rig of a mesh (F17): where its vertices are when nothing moves them (the bind pose), which joints of a skeleton move them, and how much. Any pose of the skeleton,
+//! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a skeleton move them, and how much. Any pose of the skeleton,
 //! of a clip or blended, moves the mesh by linear blend skinning:
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Search of the predictor's parameters by what they would leave, on a sample of the vertices (B08). Nothing of this is
+//! Search of the predictor's parameters by what they would leave, on a sample of the vertices. Nothing of this is
 //! part of the format.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Node transforms: quaternion, translation, non-uniform scale, 10 f32 (A18), bit-exact. All animated nodes of a frame
+//! Node transforms: quaternion, translation, non-uniform scale, 10 f32, bit-exact. All animated nodes of a frame
 //! in one payload; nodes and components that stand still cost next to nothing.
 //!
 //! | offset | size | name | meaning |

@@ -1,4 +1,4 @@
-//! Numbers that ride along with parts (E11): attributes of any scope (F01) that are equal all over a group of vertices. A group is a part that moves as it is, where the
+//! Numbers that ride along with parts: attributes of any scope that are equal all over a group of vertices. A group is a part that moves as it is, where the
 //! numbers of each such part are one; else all vertices whose numbers are the same in every frame. What differs from point to point is no such thing and is left out.
 
 use crate::clip::scalars;

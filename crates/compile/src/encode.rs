@@ -1,4 +1,4 @@
-//! Frames of one mesh to bytes (B01–B08), and the proof: everything is decoded again by the player's own functions and
+//! Frames of one mesh to bytes, and the proof: everything is decoded again by the player's own functions and
 //! compared before it may be written.
 
 use crate::evaluate::{Scratch, Want};

@@ -1,4 +1,4 @@
-//! Hierarchy flattening (A17): every transform that can be merged is merged, and the rest keeps its shape.
+//! Hierarchy flattening: every transform that can be merged is merged, and the rest keeps its shape.
 //!
 //! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no animated
 //! transform to the file: it stands still, or has one child, or all its children move anyway. It stays where the

@@ -1,4 +1,4 @@
-//! Frames of a mesh whose faces change (A03, E02): each is triangulated, split and laid out for itself.
+//! Frames of a mesh whose faces change: each is triangulated, split and laid out for itself.
 
 use crate::evaluate::{Origin, Scratch, Want, fill};
 use crate::mesh::{

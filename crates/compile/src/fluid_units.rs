@@ -1,4 +1,4 @@
-//! Units of a mesh whose faces change (E02): frames one after the other that have the same faces make a run, in which frames are predicted from each other;
+//! Units of a mesh whose faces change: frames one after the other that have the same faces make a run, in which frames are predicted from each other;
 //! all others are kept for themselves. What is written is decoded again before it counts.
 
 use crate::cells::Seen;

@@ -1,4 +1,4 @@
-//! Height fields: meshes on a regular grid of which one coordinate moves, and the others follow from column and row (E13).
+//! Height fields: meshes on a regular grid of which one coordinate moves, and the others follow from column and row.
 
 use crate::Error;
 use crate::cells::{Frames, Width};

@@ -1,4 +1,4 @@
-//! Identical meshes are stored once (A16, C08): found by a hash of their first frame, proven by comparing everything.
+//! Identical meshes are stored once: found by a hash of their first frame, proven by comparing everything.
 
 use crate::Error;
 use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene};

@@ -126,24 +126,24 @@ pub struct JointOverride {
     pub tolerance: Option<f64>,
     /// Shell distance instead of the general one.
     pub shell: Option<f64>,
-    /// Local rule: recomputed against the decoded joints above it, so that it stays in place (D10).
+    /// Local rule: recomputed against the decoded joints above it, so that it stays in place.
     pub pinned: bool,
     /// Name of the layer that it is in.
     pub layer: Option<String>,
-    /// Automatic layers: how much more it matters than its geometry says (G13).
+    /// Automatic layers: how much more it matters than its geometry says.
     pub bias: Option<f64>,
-    /// It is never interpolated: between two samples it has the value of the first (G11).
+    /// It is never interpolated: between two samples it has the value of the first.
     pub stepped: bool,
 }
 
 /// How curves are made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveChoice {
-    /// Spacing of knots (D08).
+    /// Spacing of knots.
     pub knots: Knots,
-    /// Rotations of 32 bits instead of 48 (D14).
+    /// Rotations of 32 bits instead of 48.
     pub short: bool,
-    /// Keys are only inserted (D05), not moved off the samples and left out (D15, D16).
+    /// Keys are only inserted, not moved off the samples and left out.
     pub plain: bool,
     /// Each sub-track by itself instead of the guarantee in object space.
     pub local: Option<LocalRule>,
@@ -152,13 +152,13 @@ pub struct CurveChoice {
 /// The local rule: each sub-track by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalRule {
-    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the bone); None: the general one (D07).
+    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the bone); None: the general one.
     pub tolerances: [Option<f64>; 3],
-    /// They shrink up the hierarchy: 1, ½, ⅓ … (D09).
+    /// They shrink up the hierarchy: 1, ½, ⅓ ….
     pub adaptive: bool,
 }
 
-/// What becomes of the rig of a mesh that the source skins (F17).
+/// What becomes of the rig of a mesh that the source skins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RigChoice {
     /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
@@ -176,7 +176,7 @@ pub enum TransformForm {
     /// As a clip: the fewest bytes.
     #[default]
     Clip,
-    /// 12 bytes each, as a graphics card may read them (E08); what they leave is residual.
+    /// 12 bytes each, as a graphics card may read them; what they leave is residual.
     Packed,
 }
 
@@ -212,7 +212,7 @@ pub struct Options {
     pub smooth_angle: Option<f64>,
     /// The animation is a closed cycle.
     pub cycle: bool,
-    /// Faces that change are replaced by fixed ones, as far as the tolerance allows (F15).
+    /// Faces that change are replaced by fixed ones, as far as the tolerance allows.
     pub remesh: bool,
     /// Frames at the end of a cycle that are blended into its start where faces are replaced; none: an eighth of all.
     pub remesh_blend: Option<usize>,
@@ -254,7 +254,7 @@ pub struct Options {
     pub lod: u32,
     /// Triangles that nobody can see while pieces stand together or have come to rest are left out then.
     pub cull_hidden: bool,
-    /// Animated attributes of fixed topology lie in chunks of their own, which players can leave out (F16).
+    /// Animated attributes of fixed topology lie in chunks of their own, which players can leave out.
     pub attributes_apart: bool,
     /// No meshes: the clips of the input, or if there are none, its transforms as one.
     pub clips_only: bool,

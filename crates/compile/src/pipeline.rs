@@ -1,4 +1,4 @@
-//! Work in parallel, results in order (A20, B14): jobs run on the pool's threads, a shelf keeps what is finished until its
+//! Work in parallel, results in order: jobs run on the pool's threads, a shelf keeps what is finished until its
 //! turn comes, and the producer stalls while the shelf's window is full, so memory follows the window and not the length
 //! of the animation.
 

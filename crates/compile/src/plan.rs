@@ -196,7 +196,7 @@ pub struct Candidate<'a> {
 pub struct Budget {
     /// Resolved tolerance, world units, without what is spent.
     pub tolerance: f64,
-    /// What fixed faces have taken of it (F15).
+    /// What fixed faces have taken of it.
     pub spent: f64,
     /// Largest distance that the f32 transforms alone, or f32 world positions, move any point.
     pub transform_error: f64,

@@ -1,4 +1,4 @@
-//! First pass over a mesh: bounds, what moves, welded points, triangles, vertices, order (A05, A07–A10, A15, A16).
+//! First pass over a mesh: bounds, what moves, welded points, triangles, vertices, order.
 //! What it finds does not depend on tolerances; [`crate::evaluate`] then gives the values of any frame.
 
 use crate::mesh::{
@@ -19,7 +19,7 @@ use meshreel_scene::{Attribute, Mesh, Remark, SAME_TIME, Winding, sample};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those in which it moves (E06).
+/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those in which it moves.
 pub struct Source<'a> {
     /// The source.
     pub mesh: &'a Mesh,
@@ -255,7 +255,7 @@ pub struct Fixed {
     pub vertex_corner: Vec<u32>,
     /// … and the face of that corner.
     pub vertex_face: Vec<u32>,
-    /// Sign of the bitangent per vertex, that of the first frame (A15).
+    /// Sign of the bitangent per vertex, that of the first frame.
     pub vertex_sign: Vec<f32>,
     /// Tangent groups, where tangents are kept.
     pub tangents: Option<Tangents>,

@@ -95,7 +95,7 @@ impl Report {
     }
 }
 
-/// What was measured of the parts and bones of a mesh while it was coded (F09).
+/// What was measured of the parts and bones of a mesh while it was coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
     /// The part whose transforms take most bytes.

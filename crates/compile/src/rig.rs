@@ -1,4 +1,4 @@
-//! Rigs that are kept (F17): a mesh that the source skins keeps its bind pose, its joints and its weights, so that any clip of the skeleton, and any blend of them, can move it.
+//! Rigs that are kept: a mesh that the source skins keeps its bind pose, its joints and its weights, so that any clip of the skeleton, and any blend of them, can move it.
 //!
 //! ```text
 //! points     vertices of one bind position, and of the same joints and weights

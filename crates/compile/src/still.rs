@@ -1,4 +1,4 @@
-//! Meshes that stand still before they move, or afterwards (E06): found by comparing frames from both ends, so that one that moves all
+//! Meshes that stand still before they move, or afterwards: found by comparing frames from both ends, so that one that moves all
 //! the time costs two of them. Their other frames are all that is compiled.
 
 use crate::Error;

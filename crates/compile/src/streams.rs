@@ -1,5 +1,5 @@
 //! Vertex values to levels: which streams a mesh has, on which lattice, and how far a level is from its value
-//! (A11–A16).
+//!.
 
 use crate::mesh::tangents::Vertices;
 use meshreel_codec::{
@@ -101,7 +101,7 @@ pub fn word_for(bits: u32) -> u8 {
     }
 }
 
-/// How a stream is predicted inside a frame (B02, B05).
+/// How a stream is predicted inside a frame.
 pub fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,

@@ -1,5 +1,5 @@
 //! Last pass: static chunks, then frames in parallel and in order, then the description, which knows the largest of
-//! everything (A20, B09–B14).
+//! everything.
 
 use crate::attributes;
 use crate::cull::{self, Cull};

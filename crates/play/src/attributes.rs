@@ -1,4 +1,4 @@
-//! Numbers that ride along with parts (E11): temperature, viscosity, age, to drive shading and events. They are looked up by part or group, not kept per vertex, and are
+//! Numbers that ride along with parts: temperature, viscosity, age, to drive shading and events. They are looked up by part or group, not kept per vertex, and are
 //! not streamed: read them once, keep what is returned, ask it in every frame.
 
 use crate::Error;
@@ -48,7 +48,7 @@ impl PartAttribute {
         }
     }
 
-    /// The numbers of a group between two frames, as everything is between frames (E19): on a straight line. Those that it does not have are 0, as are all
+    /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those that it does not have are 0, as are all
     /// of a group that is not there. Allocates nothing.
     pub fn at(&self, group: usize, pair: Pair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {

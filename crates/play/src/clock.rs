@@ -68,7 +68,7 @@ pub enum Command {
     /// Seconds that must be there before playing starts, and before it goes on after a jump; no more than is decoded ahead. 0:
     /// starts at once. What has not come after twice that time and half a second is not waited for.
     PreRoll(f64),
-    /// Streams from here on as well, so that a later jump finds its frames (C09).
+    /// Streams from here on as well, so that a later jump finds its frames.
     StreamAt(f64),
     /// Streams where it plays.
     StreamHere,
@@ -397,7 +397,7 @@ impl Clock {
     }
 
     /// What is needed now, and next: the frames up to the end of the range in the direction of play, then those behind
-    /// the seam or the turn. Where streaming is sent elsewhere (C09), the same from there.
+    /// the seam or the turn. Where streaming is sent elsewhere, the same from there.
     pub fn demand(&self) -> Demand {
         let mut demand = Demand {
             jump: self.jumps,

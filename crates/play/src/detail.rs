@@ -1,4 +1,4 @@
-//! Levels of detail (F08): fewer triangles between the same vertices. They are there when the file is open; which one is drawn is the caller's choice from frame to
+//! Levels of detail: fewer triangles between the same vertices. They are there when the file is open; which one is drawn is the caller's choice from frame to
 //! frame, and costs nothing.
 
 use crate::Error;

@@ -1,4 +1,4 @@
-//! Which triangles of a mesh are drawn when (F14): while pieces stand together, or when they have come to rest, what lies between them can be left out. Known when the
+//! Which triangles of a mesh are drawn when: while pieces stand together, or when they have come to rest, what lies between them can be left out. Known when the
 //! file is open; asking costs a walk over a few hundred numbers and allocates nothing.
 
 use crate::Error;

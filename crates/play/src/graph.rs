@@ -1,4 +1,4 @@
-//! The order of work in flight (C04): every read and every unit being decoded is a node with a counter of what it waits for.
+//! The order of work in flight: every read and every unit being decoded is a node with a counter of what it waits for.
 //! When a node is done it counts down those that follow it, on whatever thread that happens; the one that reaches zero
 //! is started there and then. So a group decodes by itself once its read has landed, and groups beside each other.
 //!

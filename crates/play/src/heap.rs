@@ -1,4 +1,4 @@
-//! The heap of the player (C03): one allocation of fixed size, made once, from which every buffer of size comes: compressed
+//! The heap of the player: one allocation of fixed size, made once, from which every buffer of size comes: compressed
 //! reads, scratch, decoded frames. The only file of this crate with unsafe code.
 //!
 //! Two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words, and which never waits

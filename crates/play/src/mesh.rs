@@ -128,7 +128,7 @@ impl<'a> MeshView<'a> {
         self.culled.map_or(self.indices, |culled| &culled.indices)
     }
     /// Ranges of [`MeshView::drawn_indices`] that are drawn between two frames (the same number twice: in one; the second below the first: in the seam of a loop), of
-    /// one material or of all. What is left out nobody can see from outside: it lies between pieces that stand together, or that have come to rest (F14).
+    /// one material or of all. What is left out nobody can see from outside: it lies between pieces that stand together, or that have come to rest.
     pub fn drawn(&self, frames: [u32; 2], material: Option<usize>) -> Drawn<'a> {
         match (self.culled, material) {
             (Some(culled), _) => Drawn::of(culled, frames, material),

@@ -83,7 +83,7 @@ pub struct Limits {
     pub max_objects: u64,
     /// Bytes that an open file may take with its static data and one decoder.
     pub max_memory: u64,
-    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology (F16). Without, such meshes are as if they had none: these are
+    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology. Without, such meshes are as if they had none: these are
     /// neither decoded nor held and, in a file that has them apart (`--attributes-apart`), not even read.
     pub attributes: bool,
 }

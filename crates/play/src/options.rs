@@ -10,12 +10,12 @@ pub(crate) const MOST_THREADS: usize = 1024;
 /// Bytes that a frame, a chunk or an object takes about.
 const BYTES_EACH: u64 = 256;
 
-/// Settings of a player, fixed when it is made (C15).
+/// Settings of a player, fixed when it is made.
 #[derive(Clone)]
 pub struct Options {
     /// Bytes of the heap: everything of size that is read and decoded lives here. Default 128 MiB.
     pub heap: usize,
-    /// Files whose frames, decoded, take no more than this are decoded once and kept (C07). Default 16 MiB; 0 for none.
+    /// Files whose frames, decoded, take no more than this are decoded once and kept. Default 16 MiB; 0 for none.
     pub resident: u64,
     /// Bytes that one read has, if as much is wanted. Default 1 MiB.
     pub read_size: u64,
@@ -31,7 +31,7 @@ pub struct Options {
     pub least_read_ahead: f32,
     /// It then brings what is wanted up to so many seconds ahead. Default 4.
     pub most_read_ahead: f32,
-    /// Seconds without a visible instance after which a file's static data is given up too (C06). Default 5.
+    /// Seconds without a visible instance after which a file's static data is given up too. Default 5.
     pub unload_after: f32,
     /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks for more is refused. 0, the default: what
     /// goes with the heap, four times as much and 16 MiB.

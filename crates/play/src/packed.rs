@@ -1,4 +1,4 @@
-//! Rigid parts as a graphics card reads them, without another step (E08, E12, E17, E18, E21): vertices and indices in groups of few parts, and of each frame 12 bytes per part that
+//! Rigid parts as a graphics card reads them, without another step: vertices and indices in groups of few parts, and of each frame 12 bytes per part that
 //! moves. Here a reference plays them; a shader does the same.
 //!
 //! ```text
@@ -14,7 +14,7 @@ use meshreel_codec::skin::packed::rotation;
 pub use meshreel_codec::skin::packed::{Bounds, Words};
 use std::collections::HashMap;
 
-/// Parts of a group at most: the threads of the smallest wave (E21).
+/// Parts of a group at most: the threads of the smallest wave.
 pub const GROUP_PARTS: usize = 64;
 /// Vertices of a group at most: indices are 16 bits.
 pub const GROUP_VERTICES: usize = 1 << 16;
@@ -71,7 +71,7 @@ pub struct PackedOffset {
     pub size: [f32; 3],
 }
 
-/// All frames in one buffer, beside each other (E18).
+/// All frames in one buffer, beside each other.
 #[derive(Clone, Debug, Default)]
 pub struct PackedSequence {
     /// By frame.

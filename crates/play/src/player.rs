@@ -373,7 +373,7 @@ impl Player {
         Some(&self.files[self.file_number(file)?].path)
     }
 
-    /// Kill switches (C14): reads are not issued, jobs not started, nothing handed out.
+    /// Kill switches: reads are not issued, jobs not started, nothing handed out.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
         self.flow.reads_on = switches.reads;

@@ -1,4 +1,4 @@
-//! Meshes with the rig that they had in the source (F17): any pose of the skeleton moves them, of a clip, blended, or made by a game.
+//! Meshes with the rig that they had in the source: any pose of the skeleton moves them, of a clip, blended, or made by a game.
 
 use crate::clip::SkeletonRecord;
 use crate::open::{Reel, kind};

@@ -1,5 +1,5 @@
 //! What a scene decides about a cache, as data: stand-ins, streaming and level of detail by distance, instancing lists,
-//! switches (C11–C14, C16, F12). Nothing here draws, reads or allocates; the same questions always get the same answers.
+//! switches. Nothing here draws, reads or allocates; the same questions always get the same answers.
 
 use crate::clock::{Clock, Command, Repeat};
 
@@ -96,7 +96,7 @@ impl Lens {
 }
 
 /// Meshes that are drawn instead of a cache, by numbers of the caller's. Where the first or the last is missing the
-/// default stands for it (C11).
+/// default stands for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StandIns {
     /// While the animation is at its beginning.
@@ -122,7 +122,7 @@ impl StandIns {
     }
 }
 
-/// Turns parts of the system off, to see what costs what (C14, F03). Off are: drawing nothing, no new reads, no new
+/// Turns parts of the system off, to see what costs what. Off are: drawing nothing, no new reads, no new
 /// jobs; what has begun is finished, clocks go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switches {
@@ -162,7 +162,7 @@ pub struct Rules {
     pub stand_ins: StandIns,
     /// Beyond it a stand-in is drawn, where there is one.
     pub stand_in_beyond: f32,
-    /// Within it, it is streamed, even before it plays (C12); beyond it only what is drawn is.
+    /// Within it, it is streamed, even before it plays; beyond it only what is drawn is.
     pub stream_within: f32,
     /// Levels of detail.
     pub levels: Levels,
@@ -258,7 +258,7 @@ impl Rules {
 }
 
 impl Verdict {
-    /// What to tell the clock of an instance that does not play, so that its beginning is there when it does (C12).
+    /// What to tell the clock of an instance that does not play, so that its beginning is there when it does.
     pub fn command(&self, was: &Verdict, clock: &Clock) -> Option<Command> {
         match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),
@@ -268,7 +268,7 @@ impl Verdict {
     }
 }
 
-/// A visible draw of a mesh that is the same for all its instances (C13).
+/// A visible draw of a mesh that is the same for all its instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
     /// Which mesh, and which frame of it where it moves: equal numbers are drawn alike.
@@ -336,7 +336,7 @@ fn arrange(draws: &mut [Placed], order: &mut [u32]) {
     }
 }
 
-/// What a debug view draws (C16).
+/// What a debug view draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
     /// All meshes.
@@ -365,7 +365,7 @@ pub fn name_matches(name: &str, filter: &str) -> bool {
     filter.is_empty() || (name.windows(filter.len())).any(|part| part.eq_ignore_ascii_case(filter))
 }
 
-/// A bright colour, red, green and blue, the same for equal meshes: shows what is instanced (C16).
+/// A bright colour, red, green and blue, the same for equal meshes: shows what is instanced.
 pub fn colour_of(mesh: u64) -> [u8; 3] {
     // Numbers that follow each other get far hues: a golden turn apart.
     let hue = mesh.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;

@@ -1,4 +1,4 @@
-//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over (F10–F13). A state
+//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over. A state
 //! machine without threads, files or pictures: it says what happens when, the caller gives that to its player.
 //!
 //! *Minimise duration*: a clip is a slice of a cache, just while it moves. *Stagger starts* ([`stagger`]), so that no
@@ -118,7 +118,7 @@ impl Clip {
 }
 
 /// Moves starts at fixed times back so that any two lie at least `spacing` seconds apart, in the order in which they
-/// were (F11).
+/// were.
 pub fn stagger(clips: &mut [Clip], spacing: f64) {
     let at = |clip: &Clip| match clip.start {
         Start::At(at) => Some(at),
@@ -136,7 +136,7 @@ pub fn stagger(clips: &mut [Clip], spacing: f64) {
     }
 }
 
-/// Makes segments of one long path: each starts at the end of the one before, which leaves nothing (F10).
+/// Makes segments of one long path: each starts at the end of the one before, which leaves nothing.
 pub fn chain(clips: &mut [Clip]) {
     let count = clips.len();
     for (c, clip) in clips.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Meshes that several files have in common, kept once (C08). Found by a hash of the bytes that they are made of, which are then
+//! Meshes that several files have in common, kept once. Found by a hash of the bytes that they are made of, which are then
 //! compared: equal hashes prove nothing.
 
 use crate::statics::{StaticMesh, Statics};

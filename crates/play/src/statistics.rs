@@ -1,4 +1,4 @@
-//! What a debug overlay shows, as plain data (C16): a map of the heap, and of each stream what was requested, read and decoded.
+//! What a debug overlay shows, as plain data: a map of the heap, and of each stream what was requested, read and decoded.
 
 use crate::player::FileId;
 use crate::regions::{HeapCounters, Region};

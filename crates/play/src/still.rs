@@ -1,4 +1,4 @@
-//! Meshes that stand still before they move, after it, or both (E06). Their frames are those of an animation of its own, see
+//! Meshes that stand still before they move, after it, or both. Their frames are those of an animation of its own, see
 //! [`Window`]; outside of it nothing is stored, read or decoded: the two ends are kept with the static data, and a decoded frame only
 //! says which one it shows.
 

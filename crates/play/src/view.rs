@@ -3,7 +3,7 @@
 //!
 //! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that of the
 //! first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that brings its own
-//! topology is shown as it is in the first. So births and deaths smear nothing (E19).
+//! topology is shown as it is in the first. So births and deaths smear nothing.
 
 use crate::clock::Pace;
 use crate::demand::Pair;
@@ -284,7 +284,7 @@ impl<'a> FrameView<'a> {
             .map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
     }
 
-    /// Triangles of a node's mesh in world space, made when physics asks for them (E23): xyz per vertex, and three indices
+    /// Triangles of a node's mesh in world space, made when physics asks for them: xyz per vertex, and three indices
     /// per triangle. The buffers must be as long as [`FrameView::collision_size`] says. Panics where there is no such node.
     pub fn collision_into(
         &self,
@@ -396,7 +396,7 @@ impl<'a> MeshFrame<'a> {
     pub fn materials(&self) -> &'a [Range] {
         self.vertices.first.materials()
     }
-    /// Levels of detail, the mesh itself, level 0, being one (F08).
+    /// Levels of detail, the mesh itself, level 0, being one.
     pub fn lods(&self) -> usize {
         self.vertices.first.lods()
     }
@@ -410,11 +410,11 @@ impl<'a> MeshFrame<'a> {
         self.vertices.first.drawn_indices()
     }
     /// Ranges of [`MeshFrame::drawn_indices`] that are drawn at this moment, of one material or of all; one where nothing is left out. What is left out nobody can see
-    /// from outside (F14). It changes only where pieces leave or come to rest, and nothing is allocated.
+    /// from outside. It changes only where pieces leave or come to rest, and nothing is allocated.
     pub fn drawn(&self, material: Option<usize>) -> Drawn<'a> {
         self.vertices.first.drawn(self.frames, material)
     }
-    /// The indices of one material (C10).
+    /// The indices of one material.
     pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {
         let ranges = self.materials();
         let range = ranges.get(material).ok_or_else(|| {

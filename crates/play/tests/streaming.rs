@@ -65,7 +65,7 @@ fn statistics(player: &Player, file: FileId) -> StreamStatistics {
     found.expect("open")
 }
 
-/// C02: one read brings several frames and ends where a group does.
+/// One read brings several frames and ends where a group does.
 #[test]
 fn a_read_holds_several_frames_and_ends_with_an_index_frame() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
@@ -101,7 +101,7 @@ fn a_read_holds_several_frames_and_ends_with_an_index_frame() {
     assert!(frames >= 6 * ranges.len(), "{frames} in {}", ranges.len());
 }
 
-/// C07: a small file is decoded once, and then plays from memory.
+/// A small file is decoded once, and then plays from memory.
 #[test]
 fn a_small_file_plays_from_memory() {
     let bytes: Arc<[u8]> = sample(61, true).parts.write().into();
@@ -178,7 +178,7 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
     assert!(half.bytes_read < all.bytes_read, "{half:?} {all:?}");
 }
 
-/// C14, F03: reads, jobs and drawing stop when they are told to, and go on.
+/// Reads, jobs and drawing stop when they are told to, and go on.
 #[test]
 fn switches_stop_reads_jobs_and_drawing() {
     let bytes: Arc<[u8]> = sample(61, false).parts.write().into();
@@ -214,7 +214,7 @@ fn switches_stop_reads_jobs_and_drawing() {
     assert!(!player.frame(instance).unwrap().is_late());
 }
 
-/// C15: sizes of reads and how far they look ahead are settings.
+/// Sizes of reads and how far they look ahead are settings.
 #[test]
 fn settings_bound_reads_and_what_is_decoded_ahead() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();

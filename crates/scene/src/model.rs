@@ -205,9 +205,9 @@ pub struct Mesh {
     pub is_subd: bool,
     /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell what belongs together.
     pub integers: Vec<Attribute<i64>>,
-    /// Other numbers that somebody attached: temperature, viscosity, age (E11).
+    /// Other numbers that somebody attached: temperature, viscosity, age.
     pub numbers: Vec<Numbers>,
-    /// Attributes that are a text each: names of parts, of materials (F01). Not kept in a file; they tell what belongs together.
+    /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what belongs together.
     pub names: Vec<Attribute<Arc<str>>>,
     /// What moves the points, where the file says it; `positions` and `normals` have it applied already.
     pub skin: Option<Arc<Skin>>,

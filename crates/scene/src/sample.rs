@@ -60,7 +60,7 @@ pub const MAX_FRAMES: usize = 1 << 24;
 
 /// Time of every output frame, ascending: the superset of the sample times of everything that is compiled and really
 /// changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which nothing changes has one
-/// frame. A04, PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+/// frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],

@@ -1,4 +1,4 @@
-//! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than such systems are used to (F09).
+//! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than such systems are used to.
 
 use crate::units::{count, short};
 use meshreel_compile::{MeshReport, Report};

@@ -1,4 +1,4 @@
-//! Attributes of parts (E11) of any scope (F01): numbers that are equal all over a part are looked up by part, in every frame and between frames; what differs from point
+//! Attributes of parts of any scope: numbers that are equal all over a part are looked up by part, in every frame and between frames; what differs from point
 //! to point is no such thing.
 
 use crate::flying::{Bricks, one_mesh};

@@ -1,4 +1,4 @@
-//! Levels of detail (F08): they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
+//! Levels of detail: they hold the error that they say in every frame, keep pieces apart, come back alone, and no bytes break them.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;

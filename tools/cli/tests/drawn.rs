@@ -1,4 +1,4 @@
-//! Hidden triangles by phase (F14): what lies between standing bricks is left out, in flight all is drawn, and what lies on the ground is left out afterwards; nothing that is
+//! Hidden triangles by phase: what lies between standing bricks is left out, in flight all is drawn, and what lies on the ground is left out afterwards; nothing that is
 //! seen ever is.
 
 use crate::flying::{Bricks, one_mesh};

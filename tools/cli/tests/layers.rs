@@ -1,4 +1,4 @@
-//! Clips in layers and tiers (G01 … G13), from files: played whole, streamed through a database, with parts missing, and damaged.
+//! Clips in layers and tiers, from files: played whole, streamed through a database, with parts missing, and damaged.
 
 use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, Part, Query, Repeats, Rounding};
 use meshreel::format::ReadAt;
@@ -553,13 +553,13 @@ fn g08_g13_layers_by_name_by_joint_and_by_importance() {
         (0..9).map(|j| clip.cosmetic_level(j).unwrap()).collect()
     };
     let layers = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"c\"\n";
-    // G12: the least important half; a hand with fingers outweighs a finger, the head its face.
+    // The least important half; a hand with fingers outweighs a finger, the head its face.
     assert_eq!(
         level(&format!("{layers}share = 0.5\n")),
         [0, 0, 0, 1, 1, 0, 0, 1, 1]
     );
     assert_eq!(level(&format!("{layers}share = 0.1\n")), [0; 9]);
-    // G13: an animator's bias keeps a finger.
+    // An animator's bias keeps a finger.
     let bias = "[[joint]]\nglob = \"finger2\"\nbias = 50\n";
     assert_eq!(
         level(&format!("{layers}share = 0.4\n{bias}")),

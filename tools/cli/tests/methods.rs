@@ -607,7 +607,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     let most = edges.iter().map(|e| e[1] - e[0]).max();
     assert!(most < Some(100), "{edges:?}");
     assert!(sequence.transforms.len() < 150 * FRAMES / 3);
-    // What shrank is null at its end (E06).
+    // What shrank is null at its end.
     let gone = rig.ends.iter().filter(|end| end[2] >> 16 == 0).count();
     assert_eq!(gone, 1);
     // The usual form has nothing of that, and says so.

@@ -1,4 +1,4 @@
-//! Moving nodes as a clip (A19): how small, how exact, and the same whichever way a frame is reached.
+//! Moving nodes as a clip: how small, how exact, and the same whichever way a frame is reached.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::record::Semantic;

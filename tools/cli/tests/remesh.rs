@@ -1,4 +1,4 @@
-//! `--remesh`: meshes whose faces change get fixed ones (F15). What comes out is held against the source by the checker, which knows nothing of how it was
+//! `--remesh`: meshes whose faces change get fixed ones. What comes out is held against the source by the checker, which knows nothing of how it was
 //! made, and by measures of its own here.
 
 use glam::{DQuat, DVec3};

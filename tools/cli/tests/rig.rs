@@ -1,4 +1,4 @@
-//! A character stays one (F17): its mesh keeps its rig, any clip of its skeleton moves it as the source does, and it comes back with a skin.
+//! A character stays one: its mesh keeps its rig, any clip of its skeleton moves it as the source does, and it comes back with a skin.
 
 use crate::given::{Worm, object, run, structure};
 use crate::replaced::replaced;

@@ -1,4 +1,4 @@
-//! Meshes that stand still before they move, or afterwards (E06): nothing is stored or decoded of them there, and they hold.
+//! Meshes that stand still before they move, or afterwards: nothing is stored or decoded of them there, and they hold.
 
 use crate::replaced::replaced;
 use meshreel::{Command, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel, RestState};

@@ -1,4 +1,4 @@
-//! Re-meshed meshes (F15): what is promised of them is the distance of places from the other surface, both ways. Places are the vertices, and the
+//! Re-meshed meshes: what is promised of them is the distance of places from the other surface, both ways. Places are the vertices, and the
 //! middles of triangles, so that nothing bridges a gap.
 //!
 //! Faces lie in a tree of boxes over the order of their middles on a space-filling curve (G. Morton, 1966): the nearest one takes a few dozen tests.

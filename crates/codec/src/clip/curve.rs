@@ -1,5 +1,5 @@
 //! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder measured on this file's own
-//! functions. After the animation compression of a large multiplayer game (D01–D16).
+//! functions. After the animation compression of a large multiplayer game.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -76,7 +76,7 @@ pub enum Kind {
     Animated(Range),
 }
 
-/// Where the values of a vector sub-track lie (D01). Unused for rotations.
+/// Where the values of a vector sub-track lie. Unused for rotations.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Range {
     /// Lowest of each component.
@@ -85,7 +85,7 @@ pub struct Range {
     pub size: [f32; 3],
 }
 
-/// A key as it is stored: 80 bits (D11).
+/// A key as it is stored: 80 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Which joint, below 2¹⁴.
@@ -101,9 +101,9 @@ pub struct Key {
 /// What a clip says before its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
-    /// Spacing of knots (D08).
+    /// Spacing of knots.
     pub knots: Knots,
-    /// Rotations have 32 bits instead of 48 (D14).
+    /// Rotations have 32 bits instead of 48.
     pub short: bool,
     /// 1 … [`MAX_SAMPLES`].
     pub samples: u32,
@@ -129,12 +129,12 @@ pub struct Curves {
     snapshots: Vec<play::Snapshot>,
 }
 
-/// ±1/√2 in 15 bits (D02). The spare highest bit of the 48 is 0.
+/// ±1/√2 in 15 bits. The spare highest bit of the 48 is 0.
 pub fn rotation48(q: [f32; 4]) -> u64 {
     smallest_three(q, 15)
 }
 
-/// ±1/√2 in 10 bits (D14).
+/// ±1/√2 in 10 bits.
 pub fn rotation32(q: [f32; 4]) -> u64 {
     smallest_three(q, 10)
 }
@@ -262,7 +262,7 @@ impl Head {
     }
 }
 
-/// Sorts keys by the time at which they are needed (D12): those of a track by time, and key n + 2 as soon as key n is passed.
+/// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n is passed.
 pub fn sort_by_need(keys: &mut Vec<Key>) {
     keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
     let before = |i: usize| -> u16 {

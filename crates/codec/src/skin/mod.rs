@@ -1,4 +1,4 @@
-//! Points moved by bones: rigid parts, and skins (E03, E05, E14, F17). What bones say of a point is a prediction; points that it leaves too far off have a
+//! Points moved by bones: rigid parts, and skins. What bones say of a point is a prediction; points that it leaves too far off have a
 //! residual, through [`crate::soft`].
 //!
 //! ```text

@@ -1,5 +1,5 @@
-//! Transforms of rigid bones in 12 bytes each (E08), as a game may hand them to its graphics card as they are: the other form beside [`crate::clip::nodes`]. A frame needs no
-//! other frame. Bones are numbered by when they begin to move, then by when they stop: those that move in a frame, and few others, lie between two edges (E17).
+//! Transforms of rigid bones in 12 bytes each, as a game may hand them to its graphics card as they are: the other form beside [`crate::clip::nodes`]. A frame needs no
+//! other frame. Bones are numbered by when they begin to move, then by when they stop: those that move in a frame, and few others, lie between two edges.
 //!
 //! **Setup**
 //!

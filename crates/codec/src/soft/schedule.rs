@@ -48,7 +48,7 @@ pub enum Unit {
     Last(u32),
 }
 
-/// The frames of an animation in which a mesh is decoded; before and after it stands still (E06). Such a mesh is kept as an animation of these
+/// The frames of an animation in which a mesh is decoded; before and after it stands still. Such a mesh is kept as an animation of these
 /// frames alone, and both ends by themselves. They begin and, but for the animation's last frame, end at a key that needs none before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {

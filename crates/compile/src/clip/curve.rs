@@ -1,9 +1,9 @@
-//! Clips into few keys (codec `curve`): which samples of which sub-track are kept, and with what values (D04–D10, D15, D16).
+//! Clips into few keys (codec `curve`): which samples of which sub-track are kept, and with what values.
 //!
 //! Joints root → leaf; what is measured is what the decoder gives, quantization included. Two rules:
 //!
 //! * *Local*, after Riot: each sub-track on its own, a turn counts as far as it moves the end of the bone, and the tolerance
-//!   shrinks up the hierarchy, 1, ½, ⅓ (D09). Nothing is promised in object space; pinned joints (D10) are aimed at their true place.
+//!   shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints are aimed at their true place.
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the decoded parents, are never
 //!   farther off than the joint's share of the tolerance. A child aims at its true rotation, so that turns do not add up.
 
@@ -23,11 +23,11 @@ pub enum Rule {
     Guaranteed,
     /// Each sub-track on its own.
     Local {
-        /// Factors of the tolerance for rotations, translations and scales (D07).
+        /// Factors of the tolerance for rotations, translations and scales.
         parts: [f64; 3],
-        /// It shrinks up the hierarchy (D09).
+        /// It shrinks up the hierarchy.
         adaptive: bool,
-        /// Joints whose local transform is recomputed against the compressed ancestors (D10).
+        /// Joints whose local transform is recomputed against the compressed ancestors.
         pinned: Vec<usize>,
     },
 }
@@ -45,7 +45,7 @@ pub struct CurveOptions {
     pub knots: Knots,
     /// Rotations of 32 bits.
     pub short: bool,
-    /// Keys are only inserted (D05); otherwise they are moved off the samples by least squares and left out again where fewer hold.
+    /// Keys are only inserted; otherwise they are moved off the samples by least squares and left out again where fewer hold.
     pub plain: bool,
     /// Of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
     pub tolerances: Vec<f64>,
@@ -79,7 +79,7 @@ pub struct CompressedCurves {
     pub samples: usize,
     /// Keys, after.
     pub keys: usize,
-    /// Bytes of the animated sub-tracks with 16 for a rotation and 12 for a vector (D13).
+    /// Bytes of the animated sub-tracks with 16 for a rotation and 12 for a vector.
     pub raw_bytes: usize,
     /// Guaranteed: what is promised, what was asked for unless f32 cannot hold it.
     pub tolerance: f64,

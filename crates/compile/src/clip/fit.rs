@@ -1,7 +1,7 @@
 //! One sub-track into keys.
 //!
-//! *Insertion* (D05): the first and the last sample are keys; where the spline is farthest off, beyond the tolerance, that sample
-//! becomes one, until it is nowhere. *Leaving out* (D15, D16): a key goes where the keys around it can be moved so that all still holds.
+//! *Insertion*: the first and the last sample are keys; where the spline is farthest off, beyond the tolerance, that sample
+//! becomes one, until it is nowhere. *Leaving out*: a key goes where the keys around it can be moved so that all still holds.
 //! They need not lie on samples: their values are those of least squares, in which each sample counts the more the farther
 //! it was off (Lawson's way to the smallest largest error). Again and again, until none can go.
 //!

@@ -1,4 +1,4 @@
-//! Layers of clips: G01 … G13 as far as compiling goes.
+//! Layers of clips, as far as compiling goes.
 
 use super::importance;
 use super::layer::{Division, LayeredClip, Part, compress};
@@ -100,7 +100,7 @@ fn g01_g03_base_and_cosmetic_are_the_whole_bit_for_bit() {
                 (cosmetic, base)
             };
             assert_eq!(own[j], want[j], "joint {j}");
-            // G02, G03: exclusive data; what is not of a layer stands in the bind pose there.
+            // Exclusive data; what is not of a layer stands in the bind pose there.
             assert_eq!(other[j], done.joints.rest[j], "joint {j}");
         }
     }

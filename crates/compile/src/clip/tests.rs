@@ -317,7 +317,7 @@ fn the_same_bytes_every_time_and_on_any_number_of_threads() {
     assert_eq!(first, pool.install(|| holds(&s, &c, 0.01).bytes));
 }
 
-/// D09: margins shrink towards the root.
+/// Margins shrink towards the root.
 #[test]
 fn margins_shrink_up_the_hierarchy() {
     let mut s = skeleton(5);

@@ -1,4 +1,4 @@
-//! Triangles that nobody can see while pieces stand together, or when they have come to rest (F14): what lies between stones before a wall bursts, and on the side that they
+//! Triangles that nobody can see while pieces stand together, or when they have come to rest: what lies between stones before a wall bursts, and on the side that they
 //! lie on afterwards. Nothing is hidden while it, or what hides it, moves.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Levels of detail that share the motion (F08): fewer triangles between the same vertices, each level about half of the one before, and how far it is from the mesh
+//! Levels of detail that share the motion: fewer triangles between the same vertices, each level about half of the one before, and how far it is from the mesh
 //! in any frame.
 
 mod measure;

@@ -1,4 +1,4 @@
-//! The similarity transform that moves one set of points onto another with the least squares of distances (E14).
+//! The similarity transform that moves one set of points onto another with the least squares of distances.
 //!
 //! Rotations by the quaternion method: the best one is the eigenvector of the largest eigenvalue of a symmetric 4 × 4 matrix, which exists and is a
 //! proper rotation for any points, flat or few. Credit: B. Horn, Closed-form solution of absolute orientation using unit quaternions, 1987.

@@ -1,4 +1,4 @@
-//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are verified, never believed (E14, E15).
+//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are verified, never believed.
 
 use super::analyse::{Parts, Request, agreement, find};
 use super::{NONE, Trajectories};

@@ -1,4 +1,4 @@
-//! Materials from face sets (A10): each face belongs to one, the faces in no set to a nameless one.
+//! Materials from face sets: each face belongs to one, the faces in no set to a nameless one.
 //!
 //! The id is the first number in the set's name (`mtl_07_glass` → 7), else the set's place in the order. A face in several
 //! sets belongs to the first of them.

@@ -1,4 +1,4 @@
-//! Smooth normals where the file has none (A07).
+//! Smooth normals where the file has none.
 //!
 //! Every corner adds the unit normal of its face, weighted with the interior angle there (G. Thürmer, C. Wüthrich, *Computing
 //! vertex normals from polygonal facets*, 1998), so that the result does not depend on how faces are cut: it is computed

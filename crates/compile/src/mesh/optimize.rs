@@ -1,4 +1,4 @@
-//! Order of triangles and vertices (A09, A10).
+//! Order of triangles and vertices.
 //!
 //! Triangles are grouped by material, in each group ordered for the vertex cache (T. Forsyth, *Linear-speed vertex cache
 //! optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles first use them. The order is

@@ -1,5 +1,5 @@
-//! One index buffer for all frames (A05): corners of a point become one vertex where every attribute is bit-equal in every
-//! frame, and stay apart where one differs once. Exact (A06): a 64-bit hash finds candidates, the bits themselves decide.
+//! One index buffer for all frames: corners of a point become one vertex where every attribute is bit-equal in every
+//! frame, and stay apart where one differs once. Exact: a 64-bit hash finds candidates, the bits themselves decide.
 //!
 //! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner is compared
 //! with the first corner of its class; those that differ leave it and meet again where class and bits are equal:

@@ -1,4 +1,4 @@
-//! Tangents of every frame (A08), with the handedness of the first frame for ever (A15).
+//! Tangents of every frame, with the handedness of the first frame for ever.
 //!
 //! The tangent space is M. Mikkelsen's (*Simulation of wrinkled surfaces revisited*, 2008; what every renderer and baker
 //! expects), at its default threshold of 180°: vertices with equal position, normal and uv are one; triangles around a

@@ -1,4 +1,4 @@
-//! Polygons to triangles (pass of A02). Every usable face with n corners gives exactly n − 2 triangles that use its corners
+//! Polygons to triangles. Every usable face with n corners gives exactly n − 2 triangles that use its corners
 //! and nothing else, whatever its points are; what differs is only how good they look.
 //!
 //! * Quads: the diagonal that turns no triangle over, of two such the shorter one (order-independent, so that mirrored

@@ -1,4 +1,4 @@
-//! Matrices to translation, rotation and scale (A17, A18), and how far off that is.
+//! Matrices to translation, rotation and scale, and how far off that is.
 //!
 //! `M ≈ T·R·S` with S diagonal. A matrix with shear has no such form: the decomposition is then the nearby one that the polar
 //! factor of its normalized columns gives (N. Higham, *Computing the polar decomposition*, 1986), and

@@ -1,4 +1,4 @@
-//! Transforms of moving nodes through the clip codec (A19): each as coarse as the vertices below it allow.
+//! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of both is smallest ([`share`]). A node is
 //! coded after those above it and makes good what they miss. What is decoded is measured on every vertex in every frame that shows it; where the

@@ -1,4 +1,4 @@
-//! `--remesh` (F15): a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of it is the distance of every vertex
+//! `--remesh`: a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of it is the distance of every vertex
 //! from the other surface, both ways, in place of the distance of each vertex from its own (PROMISE.md §1).
 //!
 //! A part of the tolerance is spent here, the rest is left to the coding of what comes out: a decoded triangle is nowhere farther from the fixed mesh

@@ -1,4 +1,4 @@
-//! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins (E01, E07).
+//! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins.
 
 use super::given::{self, Given};
 use super::hints::hints;
@@ -337,7 +337,7 @@ fn best_shares<'a>(
 /// What a model makes, and about how many bytes it takes; none, where it cannot hold the tolerance.
 type Coded<'a> = (Option<Made<'a>>, Option<u64>);
 
-/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or than another, by more than a sample can tell (E07).
+/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or than another, by more than a sample can tell.
 fn count_near(
     trials: &mut [Trial<'_>],
     soft: &dyn Coder,

@@ -1,4 +1,4 @@
-//! The rig that a file brings along as the model of a mesh: nothing is fitted (E05, F17).
+//! The rig that a file brings along as the model of a mesh: nothing is fitted.
 
 use super::Model;
 use super::positions::Positions;

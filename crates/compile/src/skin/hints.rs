@@ -1,4 +1,4 @@
-//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners (E15, F01), and named sets of faces (F06).
+//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named sets of faces.
 
 use crate::cells::Frames;
 use crate::extract::NONE;

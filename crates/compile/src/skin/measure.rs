@@ -1,4 +1,4 @@
-//! What parts and points cost, and what they could save: facts for advice (F09).
+//! What parts and points cost, and what they could save: facts for advice.
 
 use super::Posed;
 use super::model::Model;

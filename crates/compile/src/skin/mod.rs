@@ -1,4 +1,4 @@
-//! Meshes that bones move (E01, E03, E05, E12, E14, F17): what bones leave too far off goes through the soft codec, so the promise is the same.
+//! Meshes that bones move: what bones leave too far off goes through the soft codec, so the promise is the same.
 //!
 //! ```text
 //! model      parts or a skin, from the extraction                                         model

@@ -66,7 +66,7 @@ impl Model {
         }
     }
 
-    /// With a skin for some `points` that no part has (E01): bones of both kinds in one mesh.
+    /// With a skin for some `points` that no part has: bones of both kinds in one mesh.
     pub fn and_skin(mut self, skin: &skin::Skin, points: &[u32]) -> Model {
         let first = self.bones() as u32;
         self.affine.extend(skin.transforms.iter().cloned());
@@ -115,7 +115,7 @@ impl Model {
         self.rigid.iter().zip(&boxes).map(of).collect()
     }
 
-    /// Numbers rigid bones by when they begin to move, then by when they stop (E17).
+    /// Numbers rigid bones by when they begin to move, then by when they stop.
     pub fn by_time(mut self, still: f64) -> Model {
         let live = self.live(still);
         let mut order: Vec<usize> = (0..self.rigid.len()).collect();

@@ -161,7 +161,7 @@ impl Rigid {
         })
     }
 
-    /// The same in 12 bytes each (E08), which does not care what it leaves: points that are off have a residual.
+    /// The same in 12 bytes each, which does not care what it leaves: points that are off have a residual.
     pub fn packed(
         model: &Model,
         rig: &Rig,

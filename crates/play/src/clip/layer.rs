@@ -499,7 +499,7 @@ impl Layered {
         layer::segment(bytes, piece.segments as usize, at)
     }
 
-    /// All layers as one clip of one tier, in the stored form: G07.
+    /// All layers as one clip of one tier, in the stored form.
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
         let parts: Vec<Vec<&[u8]>> = (tiers.iter())

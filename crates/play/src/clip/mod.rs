@@ -311,7 +311,7 @@ impl Clip {
     }
 
     /// A clip in memory from raw local transforms, sample by sample all joints of `skeleton`: 48 bits a rotation, three times 16 a vector,
-    /// nothing searched for (D03), so that it can be done when a game loads. Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the
+    /// nothing searched for, so that it can be done when a game loads. Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the
     /// clip's range. Misuse where the poses are no whole samples, more than 65,536, or not finite.
     pub fn quantized(
         skeleton: &Arc<SkeletonRecord>,

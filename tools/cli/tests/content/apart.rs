@@ -1,4 +1,4 @@
-//! F16: animated attributes in chunks of their own. With them a file shows what it shows without the option; a player that leaves them out shows the same positions,
+//! Animated attributes in chunks of their own. With them a file shows what it shows without the option; a player that leaves them out shows the same positions,
 //! and neither reads, nor holds, nor decodes them.
 
 use super::build::*;

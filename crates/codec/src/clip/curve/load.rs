@@ -1,4 +1,4 @@
-//! Keys from raw poses without any search (D03): what stands still is kept once, of everything else every sample becomes a key. Fast enough
+//! Keys from raw poses without any search: what stands still is kept once, of everything else every sample becomes a key. Fast enough
 //! for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
 
 use super::{Curves, Head, Key, Kind, Knots, MAX_SAMPLES, PARTS, Part, Range, encode};

@@ -1,6 +1,6 @@
 //! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the formulas.
 
-/// How far apart the knots of keys are (D08).
+/// How far apart the knots of keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Knots {
@@ -79,7 +79,7 @@ fn tangent([outer, both]: [f32; 2], near: f32, far: f32) -> f32 {
     near * outer - far * both
 }
 
-/// Of a rotation's two quaternions, of each the one nearer to its neighbour (D06).
+/// Of a rotation's two quaternions, of each the one nearer to its neighbour.
 #[inline]
 fn aligned(values: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
     let near = |q: [f32; 4], to: [f32; 4]| {

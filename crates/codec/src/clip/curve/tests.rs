@@ -354,7 +354,7 @@ fn truncations_and_flips_never_panic() {
 }
 
 proptest! {
-    /// D02: the precision that its authors name.
+    /// The precision that its authors name.
     #[test]
     fn d02_rotations_are_within_43_millionths(v in any::<[i16; 4]>()) {
         let v = v.map(|v| f32::from(v) + 0.5);

@@ -1,4 +1,4 @@
-//! Bones and weights from trajectories alone: smooth skinning decomposition (E05, F17).
+//! Bones and weights from trajectories alone: smooth skinning decomposition.
 //!
 //! ```text
 //! x_v(f) = Σ_b w_vb · M_b(f) · [p_v; 1]        w ≥ 0, Σ_b w_vb = 1, few of them not zero

@@ -366,7 +366,7 @@ const MATERIALS: [&str; 5] = [
     "shadinggroup",
 ];
 
-/// Names of materials on faces as sets of faces, for a mesh that has none (A10, F01). Names that no face has in the first sample are not looked for later.
+/// Names of materials on faces as sets of faces, for a mesh that has none. Names that no face has in the first sample are not looked for later.
 pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
     let is = |a: &&Attribute<Arc<str>>| {
         a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase())
@@ -488,7 +488,7 @@ pub fn user_properties(
     })
 }
 
-/// User properties that are numbers, of an object as a whole (E11). What cannot be read was said by [`user_properties`].
+/// User properties that are numbers, of an object as a whole. What cannot be read was said by [`user_properties`].
 pub fn user_numbers(place: &Place, properties: &[PropertyHeader]) -> Result<Vec<Numbers>, Error> {
     let user = (properties.iter())
         .find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
