@@ -328,9 +328,10 @@ fn match_meshes(
         let Some(&first) = first.get(&unit.record) else {
             continue;
         };
-        let Some(time) = frames[first].map(|f| survey.times[f]) else {
+        let Some(mut frame) = frames[first] else {
             continue;
         };
+        let time = survey.times[frame];
         unit.first = first;
         let path = survey.path(unit.placements[0]).to_owned();
         let record = &reel.description().meshes[unit.record];
@@ -367,12 +368,20 @@ fn match_meshes(
                 });
                 continue;
             }
-            if at != Some(time) {
-                world.evaluate(time)?;
-                at = Some(time);
-            }
-            let matrix = &world.matrix[survey.placements[unit.placements[0]].placed];
-            unit.flip = matrix.is_finite() && matrix.determinant() < 0.0;
+            let placed = survey.placements[unit.placements[0]].placed;
+            // A transform that is none keeps the last good one, also of frames in which nothing was shown.
+            unit.flip = loop {
+                let time = survey.times[frame];
+                if at != Some(time) {
+                    world.evaluate(time)?;
+                    at = Some(time);
+                }
+                let matrix = &world.matrix[placed];
+                if matrix.is_finite() || frame == 0 {
+                    break matrix.is_finite() && matrix.determinant() < 0.0;
+                }
+                frame -= 1;
+            };
         }
         if record.method != Method::Fluid && !unit.surface {
             unit.exact =

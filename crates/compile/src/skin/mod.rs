@@ -507,9 +507,14 @@ impl<'a> Posed<'a> {
                 Err(refused) => return Err(broken(&refused.to_string())),
             };
             grid = *made.grid();
-            let far = this
-                .mark(&grid, all, false)
-                .ok_or_else(|| broken("too far"))?;
+            let Some(far) = this.mark(&grid, all, false) else {
+                // In units as fine as residuals need, bones throw points too far.
+                drop((made, source));
+                return match Arc::try_unwrap(this) {
+                    Ok(this) => Ok(Err(this)),
+                    Err(_) => Err(broken("in use")),
+                };
+            };
             let more = far
                 .iter()
                 .zip(&this.weights.coded)
