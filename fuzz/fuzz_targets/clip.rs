@@ -62,6 +62,7 @@ fn known() -> SkeletonRecord {
         parents: vec![u32::MAX, 0, 1, 0, 3],
         rest: vec![rest; 5],
         shell: vec![3.0; 5],
+        orders: Vec::new(),
         tolerance: Vec::new(),
         ends: vec![Vec::new(); 5],
     }
