@@ -5,6 +5,7 @@ use crate::evaluate::{Scratch, Want};
 use crate::fluid;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
+use crate::report::NormalsDecide;
 use crate::streams::{self, Levels, Typed, VertexValues};
 use crate::{Error, MethodChoice, Options, PartsChoice, Preset, with_levels};
 use meshreel_codec::{
@@ -42,6 +43,10 @@ pub struct MeshPlan<'a> {
     pub bases: Vec<Levels>,
     /// Largest distance of a decoded point in the mesh's own space.
     pub radius: f64,
+    /// Normals are kept by themselves where they could be predicted from positions.
+    pub normals_stored: bool,
+    /// Positions are finer than they would have to be.
+    pub normals_decide: Option<NormalsDecide>,
     /// Largest error of the static data, by stream.
     pub static_error: Vec<f64>,
     /// Frames in which it is shown somewhere.
@@ -294,6 +299,20 @@ impl<'a> MeshPlan<'a> {
             side(1).1,
             side(2).1,
         ]
+    }
+
+    /// Lets points be `radius` away from the source's, and quantizes anew.
+    pub fn refine(
+        &mut self,
+        radius: f64,
+        normals_stored: bool,
+        options: &Options,
+    ) -> Result<(), Error> {
+        (self.radius, self.normals_stored) = (radius, normals_stored);
+        let (mesh, prepared) = (self.source.mesh, &self.prepared);
+        // What there is to say was said when they were chosen first.
+        self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
+        self.finish(self.source.times.len(), &mut Scratch::default())
     }
 
     /// Quantizes the first frame (bases, static streams) and chooses the table.

@@ -1,7 +1,15 @@
-//! How fine positions must be for the normals that are predicted from them: coarser ones cost more in corrections than they save.
+//! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in corrections of normals than they save:
+//! a first guess follows from the length of edges, and around it what takes the fewest bytes is sought.
 
-use crate::prepare::Fixed;
+use crate::encode::MeshPlan;
+use crate::layered::{self, MeshCoder};
+use crate::prepare::{Fixed, Normals};
+use crate::report::NormalsDecide;
+use crate::sample::{Sample, size};
+use crate::skin::Found;
+use crate::{Error, Options};
 use glam::Vec3;
+use meshreel_codec::soft::schedule::Schedule;
 use std::collections::HashSet;
 
 /// Positions that turn a triangle's normal by more than this part of what it may be turned cost more in corrections of normals than they save; measured on the corpus.
@@ -12,6 +20,150 @@ const TURN_OF_PIECES: f64 = 0.25;
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
 /// So many pieces are many.
 const PIECES: usize = 8;
+
+/// Trials do so much work at most, and there are none below the second.
+const WORK: u32 = 3;
+const HASTY: u32 = 2;
+/// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the best.
+const RANGE: [f64; 2] = [0.2, 4.0];
+const HOPELESS: f64 = 1.05;
+/// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one gets what the smaller would have given.
+const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
+/// Of meshes whose faces change: nothing is tried where less than this part of the diagonal is allowed.
+const COARSE: f64 = 2e-3;
+/// What is allowed beyond so many times what is best for normals is said, and for which larger angle it would be different.
+const WORTH_SAYING: f64 = 2.0;
+const LARGER: f64 = 5.0;
+
+/// How far positions of a mesh may be off.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// By its tolerance.
+    pub most: f64,
+    /// By what float32 holds.
+    pub least: f64,
+    /// What is likely to take the fewest bytes.
+    pub guess: f64,
+    /// The number that was asked for, in percent of the diagonal or in units, which gave `most`.
+    pub asked: f64,
+}
+
+impl Allowed {
+    /// What is worth trying beside the guess, the finest first.
+    fn tried(&self) -> Vec<f64> {
+        let [low, high] = RANGE.map(|part| part * self.guess);
+        let mut power = 10f64.powf(self.asked.log10().ceil());
+        let mut out = Vec::new();
+        while power * self.most > low * self.asked && power.is_normal() {
+            for digit in DIGITS {
+                // In the same room for rounding as what was asked for.
+                out.push(digit * power * self.most / self.asked);
+            }
+            power /= 10.0;
+        }
+        out.push(self.most);
+        out.retain(|&r| r > low.max(self.least) && r < high && r <= self.most && r != self.guess);
+        out.sort_by(f64::total_cmp);
+        out.dedup_by(|a, b| *a < 1.01 * *b);
+        out
+    }
+}
+
+/// Makes positions as fine as takes the fewest bytes, normals included.
+pub fn choose(
+    plan: &mut MeshPlan<'_>,
+    allowed: Allowed,
+    schedule: Schedule,
+    options: &Options,
+) -> Result<(), Error> {
+    let prepared = &plan.prepared;
+    let fluid = prepared.fixed.is_none();
+    let predicted = prepared.normals != Normals::None && (fluid || prepared.normals_animated);
+    if !predicted || !plan.streams[0].animated || options.effort < HASTY || schedule.frames() < 3 {
+        return Ok(());
+    }
+    let trials = Options {
+        effort: options.effort.min(WORK),
+        strict: false,
+        ..options.clone()
+    };
+    let Allowed { most, guess, .. } = allowed;
+    let finest = match fluid {
+        true if most < COARSE * crate::plan::diagonal(prepared) => return Ok(()),
+        true => guess,
+        false => for_normals_of(plan, options.normal_tolerance).unwrap_or(guess),
+    };
+    if most < finest * RANGE[0] {
+        return Ok(());
+    }
+    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
+    let Some(of_guess) = bytes_with(plan, guess, false, schedule, &trials) else {
+        return plan.refine(guess, false, options);
+    };
+    let mut best = (of_guess, guess, false);
+    let (finer, coarser): (Vec<f64>, Vec<f64>) =
+        allowed.tried().into_iter().partition(|&r| r < guess);
+    let mut walk = |list: &mut dyn Iterator<Item = f64>| {
+        // One that is worse may be bad luck.
+        let mut luck = true;
+        for radius in list {
+            let Some(bytes) = bytes_with(plan, radius, false, schedule, &trials) else {
+                break;
+            };
+            if bytes < best.0 {
+                best = (bytes, radius, false);
+            } else if bytes as f64 > HOPELESS * best.0 as f64 && !std::mem::take(&mut luck) {
+                break;
+            }
+        }
+    };
+    walk(&mut coarser.into_iter());
+    walk(&mut finer.into_iter().rev());
+    if most > best.1 * WORTH_SAYING && !fluid {
+        let stored = bytes_with(plan, most, true, schedule, &trials);
+        best = stored.map_or(best, |bytes| match bytes < best.0 {
+            true => (bytes, most, true),
+            false => best,
+        });
+    }
+    let (bytes, radius, stored) = best;
+    if most > radius * WORTH_SAYING && options.normal_tolerance < LARGER {
+        let larger = Options {
+            normal_tolerance: LARGER,
+            ..trials
+        };
+        let radius_then = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
+        let then = bytes_with(plan, radius_then, false, schedule, &larger);
+        plan.normals_decide = then.map(|then| NormalsDecide {
+            finer: most / radius,
+            degrees: options.normal_tolerance,
+            larger: LARGER,
+            part: then as f64 / bytes.max(1) as f64,
+        });
+    }
+    plan.refine(radius, stored, options)
+}
+
+/// About how many bytes the mesh takes; none where that cannot be told.
+fn bytes_with(
+    plan: &mut MeshPlan<'_>,
+    radius: f64,
+    normals_stored: bool,
+    schedule: Schedule,
+    options: &Options,
+) -> Option<u64> {
+    plan.refine(radius, normals_stored, options).ok()?;
+    let points = layered::points(plan);
+    let frames = layered::frames(plan, points.as_ref());
+    let found = Found::default();
+    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, &found).ok()?;
+    let sample = Sample::new(plan.prepared.points, coder.schedule(), options.effort);
+    size(&coder, coder.schedule(), sample, options).ok()
+}
+
+fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
+    for_normals(plan.prepared.fixed.as_ref()?, degrees)
+}
 
 /// How far positions may be off before the normals that are predicted from them are.
 pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {

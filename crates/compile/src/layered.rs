@@ -7,7 +7,8 @@ use crate::fluid_units::FluidCoder;
 use crate::levels::{Coded, LevelCoder};
 use crate::predicted::NormalCoder;
 use crate::report::Measures;
-use crate::skin::{self, Chosen, Tried};
+use crate::sample::{InSegments, Sample, size};
+use crate::skin::{self, Chosen, Found, Tried};
 use crate::{Error, MethodChoice, Options, Preset};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::{
@@ -55,6 +56,20 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
     };
     plan.streams.iter().map(of).collect()
 }
+
+/// The options, with each effort up to what is asked for: what a mesh takes with more work is never more than with less.
+pub fn ladder(options: &Options) -> Vec<Options> {
+    let with = |effort| Options {
+        effort,
+        ..options.clone()
+    };
+    (FIRST_STEP.min(options.effort)..=options.effort)
+        .map(with)
+        .collect()
+}
+
+/// Below, files are only quickly made.
+const FIRST_STEP: u32 = 2;
 
 /// What a mesh has in units of which its own frames are only a part.
 struct Standing {
@@ -164,6 +179,40 @@ pub struct MeshCoder<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
+    /// The smallest of those that these options make, which are those of [`ladder`]: a longer search can end in a worse place than a shorter one, and what is best
+    /// for positions need not be for the normals that are predicted from them.
+    pub fn smallest(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a Points>,
+        frames: &'a [Vec<Frames<'a>>],
+        schedule: Schedule,
+        ladder: &'a [Options],
+    ) -> Result<MeshCoder<'a>, Error> {
+        let found = Found::default();
+        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &found);
+        let moves = plan.method == Method::Soft && plan.streams[0].animated;
+        let Some((own, below)) = ladder.split_last() else {
+            return Err(Error::misuse("no options to choose from"));
+        };
+        if !moves || below.is_empty() {
+            return new(own);
+        }
+        let size = |coder: &MeshCoder<'_>| {
+            let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
+            size(coder, coder.schedule, sample, own)
+        };
+        let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
+        // The more work first: of equals it is taken.
+        for options in below.iter().rev() {
+            let Ok(coder) = new(options) else { continue };
+            let bytes = size(&coder)?;
+            if best.as_ref().map_or(true, |best| bytes < best.0) {
+                best = Ok((bytes, coder));
+            }
+        }
+        best.map(|best| best.1)
+    }
+
     /// Chooses settings and codes what is static: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
@@ -171,6 +220,7 @@ impl<'a> MeshCoder<'a> {
         frames: &'a [Vec<Frames<'a>>],
         schedule: Schedule,
         options: &'a Options,
+        found: &Found,
     ) -> Result<MeshCoder<'a>, Error> {
         let still = Standing::new(plan, schedule)?;
         let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
@@ -200,7 +250,7 @@ impl<'a> MeshCoder<'a> {
             coder.cells.push(made);
             coder.wide.push(wide);
         }
-        coder.choose(frames)?;
+        coder.choose(frames, found)?;
         let positions = coder.cells.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
             let predict =
@@ -222,7 +272,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Bones in place of the soft codec alone, where they are smaller.
-    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>]) -> Result<(), Error> {
+    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &Found) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };
@@ -234,7 +284,7 @@ impl<'a> MeshCoder<'a> {
             made,
             tried,
             remarks,
-        } = skin::choose(plan, positions, &**soft, schedule, self.options)?;
+        } = skin::choose(plan, positions, &**soft, schedule, self.options, found)?;
         if self.options.strict && !remarks.is_empty() {
             return Err(Error::Strict { remarks });
         }
@@ -394,6 +444,11 @@ impl<'a> MeshCoder<'a> {
         position_bytes
     }
 
+    /// Of its own frames.
+    pub fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
     /// The keys of a segment of the file, in order.
     pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
         let Some(still) = &self.still else {
@@ -497,7 +552,10 @@ impl<'a> MeshCoder<'a> {
         let key = key.saturating_sub(earlier);
         let parts = self.cells.iter().flatten();
         parts.for_each(|part| part.forget(key));
-        let frame = self.schedule.key_frame(key);
+        self.forget_frames(self.schedule.key_frame(key));
+    }
+
+    fn forget_frames(&self, frame: u32) {
         let normals = self.normals.iter().flatten();
         normals.for_each(|normals| normals.forget(frame));
         if let Some(fluid) = &self.fluid {
@@ -575,6 +633,35 @@ impl<'a> MeshCoder<'a> {
         }
         Ok(out)
     }
+}
+
+impl InSegments for MeshCoder<'_> {
+    fn once(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.fluid.is_none() {
+            self.encode_values(&mut out);
+        }
+        out
+    }
+
+    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(contents(self.own_segment(segment)?))
+    }
+
+    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(contents(self.own_group(group)?))
+    }
+
+    fn forget_keys(&self) {
+        let parts = self.cells.iter().flatten();
+        parts.for_each(|part| part.forget(u32::MAX));
+        self.forget_frames(u32::MAX);
+    }
+}
+
+fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
+    let content = |p: Payload| [p.bytes, p.attributes].concat();
+    payloads.into_iter().map(content).collect()
 }
 
 #[allow(clippy::type_complexity)]

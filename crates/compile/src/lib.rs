@@ -31,6 +31,7 @@ mod ranges;
 mod remesh;
 pub mod report;
 mod rig;
+mod sample;
 mod selection;
 mod skin;
 mod source_maps;

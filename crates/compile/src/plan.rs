@@ -870,6 +870,17 @@ impl<'a> Compiler<'a> {
         // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
         let diagonal = extent_diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
+        // Edges may be nothing beside the way that a mesh goes.
+        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
+        let mut allowed = fineness::Allowed {
+            most: radius,
+            least,
+            guess: radius,
+            asked: match self.tolerance(&placed[candidate.placements[0]].path) {
+                Tolerance::Absolute(t) => t,
+                Tolerance::Relative(part) => 100.0 * part,
+            },
+        };
         if let (Some(fixed), true) = (&prepared.fixed, self.options.preset != Preset::Classic) {
             let predicted = prepared.normals != Normals::None && prepared.normals_animated;
             let finest = if predicted {
@@ -877,9 +888,8 @@ impl<'a> Compiler<'a> {
             } else {
                 None
             };
-            // Edges may be nothing beside the way that a mesh goes.
-            let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * fineness::LEAST_PART);
             radius = radius.min(finest.unwrap_or(radius).max(least));
+            allowed.guess = radius;
         }
         let streams = choose_streams(
             candidate.source.mesh,
@@ -913,10 +923,16 @@ impl<'a> Compiler<'a> {
             has_table: false,
             bases: Vec::new(),
             radius,
+            normals_stored: false,
+            normals_decide: None,
             static_error: Vec::new(),
             shown: candidate.shown,
         };
         plan.finish(plan.source.times.len(), &mut Scratch::default())?;
+        if self.options.preset != Preset::Classic {
+            let schedule = Schedule::new(times.len() as u32, self.options.restart());
+            fineness::choose(&mut plan, allowed, schedule, self.options)?;
+        }
         Ok((plan, candidate.placements, remarks))
     }
 

@@ -58,7 +58,7 @@ impl<'a> NormalCoder<'a> {
         };
         let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
         let uvs = plan.streams.iter().position(still);
-        if options.normal_tolerance < LEAST || tangents && uvs.is_none() {
+        if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
             return Ok(None);
         }
         let mut coder = Candidate {

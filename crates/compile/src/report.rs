@@ -145,6 +145,19 @@ pub struct Spikes {
     pub point: u32,
 }
 
+/// Positions finer than their tolerance, since normals that are predicted from coarser ones would take more bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormalsDecide {
+    /// So many times.
+    pub finer: f64,
+    /// Largest angle of normals.
+    pub degrees: f64,
+    /// With this larger one, in degrees, …
+    pub larger: f64,
+    /// … the mesh takes about this part of the bytes.
+    pub part: f64,
+}
+
 /// A level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Detailed {
@@ -193,6 +206,8 @@ pub struct MeshReport {
     pub frames: usize,
     /// It stands still up to the first of these frames, and from the second on; none where it always moves, or never.
     pub moves: Option<[u32; 2]>,
+    /// Positions are finer than they would have to be, for normals.
+    pub normals_decide: Option<NormalsDecide>,
     /// Resolved tolerance of the placement that comes nearest to it.
     pub tolerance: f64,
     /// All its bytes but the source map.

@@ -233,13 +233,14 @@ pub fn write(
     let sources: Vec<_> = (job.plans.iter().zip(&points))
         .map(|((plan, _), points)| layered::frames(plan, points.as_ref()))
         .collect();
+    let ladder = layered::ladder(job.options);
     let coders: Vec<MeshCoder<'_>> = match layered {
         false => Vec::new(),
         true => pool.install(|| {
             let meshes = job.plans.par_iter().zip(&points).zip(&sources);
             meshes
                 .map(|(((plan, _), points), sources)| {
-                    MeshCoder::new(plan, points.as_ref(), sources, schedule, job.options)
+                    MeshCoder::smallest(plan, points.as_ref(), sources, schedule, &ladder)
                 })
                 .collect::<Result<_, Error>>()
         })?,
@@ -582,6 +583,7 @@ pub fn write(
             attribute_bytes: riding.stored[m].round() as u64,
             source_points: plan.prepared.points,
             frames: job.times.len(),
+            normals_decide: plan.normals_decide,
             tolerance,
             bytes: (values.stored[m]
                 + connectivity.stored[m]

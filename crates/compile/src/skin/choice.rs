@@ -8,14 +8,16 @@ use super::{Made, Model, Shares, coder};
 use crate::cells::{self, Coder, Frames};
 use crate::encode::MeshPlan;
 use crate::extract::ids::given as given_parts;
+use crate::extract::skin::Choice;
 use crate::extract::{self, NONE, Trajectories};
+use crate::sample::{Sample, size};
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
-use meshreel_codec::block::Compressor;
 use meshreel_codec::record::Method;
 use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::Remark;
-use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 // Tuning.
@@ -40,20 +42,8 @@ const SEVERAL: u32 = 3;
 const HASTY: u32 = 4;
 const PATIENT: u32 = 8;
 const USUAL: usize = 24;
-/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames, than so many.
-const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
-const FEW: u32 = 8;
-const WHOLE: [u64; 9] = [
-    1 << 19,
-    1 << 19,
-    1 << 20,
-    1 << 21,
-    1 << 22,
-    1 << 22,
-    1 << 23,
-    1 << 24,
-    1 << 25,
-];
+/// By effort how thoroughly skins are sought.
+const SEARCHES: [u32; 9] = [1, 3, 3, 5, 5, 7, 7, 9, 9];
 /// What seems to take no more than so many times what the best seems to take is coded whole before one is taken.
 const NEAR: f64 = 1.2;
 
@@ -106,6 +96,27 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// Skins that were sought, by effort and number of points: what takes most of the time is done once.
+#[derive(Default)]
+pub struct Found(Mutex<BTreeMap<(u32, usize), Option<Choice>>>);
+
+impl Found {
+    fn once(
+        &self,
+        effort: u32,
+        points: usize,
+        seek: impl FnOnce() -> Option<Choice>,
+    ) -> Option<Choice> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = lock().get(&(effort, points)) {
+            return found.clone();
+        }
+        let found = seek();
+        lock().insert((effort, points), found.clone());
+        found
+    }
+}
+
 /// What a mesh is kept as.
 #[derive(Default)]
 pub struct Chosen<'a> {
@@ -124,6 +135,7 @@ pub fn choose<'a>(
     soft: &dyn Coder,
     schedule: Schedule,
     options: &Options,
+    found: &Found,
 ) -> Result<Chosen<'a>, Error> {
     let mut remarks = Vec::new();
     let asked = plan.asked;
@@ -264,9 +276,11 @@ pub fn choose<'a>(
             let hopeful = options.effort >= PATIENT
                 || asked == MethodChoice::Skinned
                 || options.effort >= HASTY && extract::skin::likely(of, rich);
-            let (radius, effort) = (extent.radius, options.effort);
-            let choose = || extract::skin::choose(of, radius, INFLUENCES, effort, limit);
-            hopeful.then(choose).flatten()
+            let effort = SEARCHES[options.effort.clamp(1, 9) as usize - 1];
+            let choose = || extract::skin::choose(of, extent.radius, INFLUENCES, effort, limit);
+            hopeful
+                .then(|| found.once(effort, of.points(), choose))
+                .flatten()
         };
         if let Some((parts, without)) = mixed {
             let since = Instant::now();
@@ -391,86 +405,4 @@ impl Made<'_> {
             false => Method::Rigid,
         }
     }
-}
-
-/// How many segments a trial codes.
-#[derive(Clone, Copy)]
-struct Sample {
-    segments: u32,
-    /// All there are.
-    whole: bool,
-}
-
-impl Sample {
-    fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
-        let effort = effort.clamp(1, 9) as usize - 1;
-        let values = points as u64 * u64::from(schedule.frames());
-        match schedule.groups() <= FEW || values <= WHOLE[effort] {
-            true => Sample::whole(schedule),
-            false => Sample {
-                segments: SEGMENTS[effort].min(schedule.segments()),
-                whole: SEGMENTS[effort] >= schedule.segments(),
-            },
-        }
-    }
-
-    fn whole(schedule: Schedule) -> Sample {
-        Sample {
-            segments: schedule.segments(),
-            whole: true,
-        }
-    }
-}
-
-/// About how many bytes a coder takes: what is stored once, and a sample of segments and their groups.
-fn size(
-    coder: &dyn Coder,
-    schedule: Schedule,
-    sample: Sample,
-    options: &Options,
-) -> Result<u64, Error> {
-    // Blocks shrink what skins say of bones more than what soft units hold.
-    let shrink = || Compressor::new(options.block, options.effort);
-    let stored = |shrink: &mut Compressor, bytes: &[u8]| -> u64 {
-        let mut out = Vec::new();
-        shrink.compress(bytes, &mut out);
-        out.len().min(bytes.len()) as u64
-    };
-    let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
-    let chosen: Vec<u32> = (0..count)
-        .map(|i| (2 * i + 1) * segments / (2 * count))
-        .collect();
-    let mut keys = 0u64;
-    let mut needed: Vec<u32> = Vec::new();
-    // Two keys behind a segment are needed, which may be of two others.
-    let ahead = if schedule.restart() == 1 { 2 } else { 1 };
-    for &s in &chosen {
-        needed.extend(s.saturating_sub(1)..=(s + ahead).min(segments - 1));
-    }
-    needed.sort_unstable();
-    needed.dedup();
-    let coded: Vec<u64> = (needed.par_iter())
-        .map_init(shrink, |shrink, &s| {
-            let keys = coder.segment(s, false)?.keys;
-            let bytes = keys.iter().map(|k| stored(shrink, &k.1)).sum();
-            Ok(if chosen.contains(&s) { bytes } else { 0 })
-        })
-        .collect::<Result<_, Error>>()?;
-    keys += coded.iter().sum::<u64>();
-    let restart = schedule.restart();
-    let list: Vec<u32> = (chosen.iter())
-        .flat_map(|&s| s * restart..((s + 1) * restart).min(groups))
-        .collect();
-    let of_groups: u64 = (list.par_iter())
-        .map_init(shrink, |shrink, &g| {
-            let [a, b] = coder.group(g, false)?.units;
-            Ok(stored(shrink, &a) + stored(shrink, &b))
-        })
-        .collect::<Result<Vec<u64>, Error>>()?
-        .iter()
-        .sum();
-    coder.forget(u32::MAX);
-    let sampled = list.len().max(1) as u64;
-    let fixed = stored(&mut shrink(), coder.static_bytes());
-    Ok(fixed + (keys + of_groups) * u64::from(groups.max(1)) / sampled)
 }

@@ -186,6 +186,12 @@ impl Done {
                     "bits_per_vertex_frame": mesh.bits_per_vertex_frame, "grid": mesh.grid,
                     "moves": mesh.moves,
                 });
+                if let Some(n) = &mesh.normals_decide {
+                    value["normals_decide"] = json!({
+                        "finer": n.finer, "normal_tolerance": n.degrees, "larger": n.larger,
+                        "bytes_then": (n.part * mesh.bytes as f64).round(),
+                    });
+                }
                 if let Some(r) = &mesh.remeshed {
                     value["remeshed"] = json!({
                         "runs": r.runs, "frames": r.frames, "own": r.own, "points": r.points, "blended": r.blended,
@@ -353,6 +359,7 @@ impl Done {
                 &rows,
             ));
         }
+        out.push_str(&normals_decide(&report.meshes));
         let culled = (meshes.iter()).filter_map(|m| Some((&m.path[..], m.triangles, m.hidden?)));
         out.push_str(&levels::hidden_table(culled.take(most)));
         let detailed = meshes.iter().filter(|mesh| !mesh.details.is_empty());
@@ -744,6 +751,28 @@ fn method_of(method: Method) -> MethodChoice {
         Method::Soft => MethodChoice::Soft,
         Method::Fluid => MethodChoice::Fluid,
     }
+}
+
+/// Says of which meshes it is not the tolerance that decides how fine positions are.
+fn normals_decide(meshes: &[MeshReport]) -> String {
+    let decided = || meshes.iter().filter_map(|m| Some((m, m.normals_decide?)));
+    let Some((first, how)) = decided().max_by(|a, b| a.1.finer.total_cmp(&b.1.finer)) else {
+        return String::new();
+    };
+    let which = match decided().count() {
+        1 => one_line(&first.path),
+        count => format!("{count} meshes up to"),
+    };
+    let bytes: u64 = decided().map(|(mesh, _)| mesh.bytes).sum();
+    let then: f64 = decided().map(|(mesh, n)| n.part * mesh.bytes as f64).sum();
+    format!(
+        "normals within {}° keep positions of {which} {} × finer than the tolerance, which takes the fewest bytes; --normal-tolerance {} makes about {} of these {}, --channels without normals less still\n",
+        how.degrees,
+        units::short(how.finer),
+        how.larger,
+        units::bytes(then.round() as u64),
+        units::bytes(bytes),
+    )
 }
 
 /// The methods that were tried, for `--explain`.
