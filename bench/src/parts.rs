@@ -95,7 +95,7 @@ fn measure(mesh: &Mesh, arguments: &Arguments) -> anyhow::Result<()> {
     }
     if let Some(effort) = arguments.choose {
         let began = Instant::now();
-        let Some(choice) = skin::choose(&all, tolerance, 4, effort, f64::INFINITY) else {
+        let Some(choice) = skin::choose(&all, tolerance, 4, effort, f64::INFINITY, &|_| ()) else {
             println!(
                 "{:<40} {:>7} {:>6} no skin",
                 mesh.path,

@@ -3,6 +3,7 @@
 
 use crate::evaluate::{Scratch, Want};
 use crate::fluid;
+use crate::meter::Share;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::report::NormalsDecide;
@@ -18,6 +19,7 @@ use meshreel_codec::{
     stream::{self, References},
 };
 use meshreel_scene::{Mesh, Remark};
+use std::sync::Arc;
 
 /// A mesh with everything decided.
 pub struct MeshPlan<'a> {
@@ -45,6 +47,8 @@ pub struct MeshPlan<'a> {
     pub radius: f64,
     /// Normals are kept by themselves where they could be predicted from positions.
     pub normals_stored: bool,
+    /// Its part of the search for methods.
+    pub share: Arc<Share<'a>>,
     /// Positions are finer than they would have to be.
     pub normals_decide: Option<NormalsDecide>,
     /// Largest error of the static data, by stream.

@@ -18,15 +18,16 @@ const TURN: f64 = 1.0;
 const TURN_OF_PIECES: f64 = 0.25;
 /// … and never finer than this part of the diagonal over all frames.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
+/// Trials that are expected.
+pub const TRIALS: u64 = 5;
 /// So many pieces are many.
 const PIECES: usize = 8;
 
-/// Trials do so much work at most, and there are none below the second.
-const WORK: u32 = 3;
-const HASTY: u32 = 2;
+/// Trials do so much work, and there are none where less is asked for.
+const WORK: u32 = 2;
 /// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the best.
 const RANGE: [f64; 2] = [0.2, 4.0];
-const HOPELESS: f64 = 1.05;
+const HOPELESS: f64 = 1.03;
 /// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one gets what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
 /// Of meshes whose faces change: nothing is tried where less than this part of the diagonal is allowed.
@@ -54,7 +55,7 @@ impl Allowed {
         let [low, high] = RANGE.map(|part| part * self.guess);
         let mut power = 10f64.powf(self.asked.log10().ceil());
         let mut out = Vec::new();
-        while power * self.most > low * self.asked && power.is_normal() {
+        while DIGITS[0] * power * self.most > low * self.asked && power.is_normal() {
             for digit in DIGITS {
                 // In the same room for rounding as what was asked for.
                 out.push(digit * power * self.most / self.asked);
@@ -79,11 +80,11 @@ pub fn choose(
     let prepared = &plan.prepared;
     let fluid = prepared.fixed.is_none();
     let predicted = prepared.normals != Normals::None && (fluid || prepared.normals_animated);
-    if !predicted || !plan.streams[0].animated || options.effort < HASTY || schedule.frames() < 3 {
+    if !predicted || !plan.streams[0].animated || options.effort < WORK || schedule.frames() < 3 {
         return Ok(());
     }
     let trials = Options {
-        effort: options.effort.min(WORK),
+        effort: WORK,
         strict: false,
         ..options.clone()
     };
@@ -93,11 +94,27 @@ pub fn choose(
         true => guess,
         false => for_normals_of(plan, options.normal_tolerance).unwrap_or(guess),
     };
-    if most < finest * RANGE[0] {
+    if most < finest {
         return Ok(());
     }
-    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
-    let Some(of_guess) = bytes_with(plan, guess, false, schedule, &trials) else {
+    let share = plan.share.clone();
+    share.trying("how fine normals want positions");
+    let found = Found::telling(options.effort, &share);
+    let bytes_with = |plan: &mut MeshPlan<'_>, radius, stored, trials: &Options| {
+        let bytes = bytes_with(plan, radius, stored, schedule, trials, &found);
+        share.weighed();
+        bytes
+    };
+    let decide = |part, radius| NormalsDecide {
+        finer: most / radius,
+        degrees: options.normal_tolerance,
+        larger: LARGER,
+        part,
+    };
+    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why. And a trial knows nothing of skins.
+    let of_guess = bytes_with(plan, guess, false, &trials);
+    let (Some(of_guess), false) = (of_guess, found.wanted()) else {
+        plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decide(None, guess));
         return plan.refine(guess, false, options);
     };
     let mut best = (of_guess, guess, false);
@@ -107,7 +124,7 @@ pub fn choose(
         // One that is worse may be bad luck.
         let mut luck = true;
         for radius in list {
-            let Some(bytes) = bytes_with(plan, radius, false, schedule, &trials) else {
+            let Some(bytes) = bytes_with(plan, radius, false, &trials) else {
                 break;
             };
             if bytes < best.0 {
@@ -120,7 +137,7 @@ pub fn choose(
     walk(&mut coarser.into_iter());
     walk(&mut finer.into_iter().rev());
     if most > best.1 * WORTH_SAYING && !fluid {
-        let stored = bytes_with(plan, most, true, schedule, &trials);
+        let stored = bytes_with(plan, most, true, &trials);
         best = stored.map_or(best, |bytes| match bytes < best.0 {
             true => (bytes, most, true),
             false => best,
@@ -133,13 +150,9 @@ pub fn choose(
             ..trials
         };
         let radius_then = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
-        let then = bytes_with(plan, radius_then, false, schedule, &larger);
-        plan.normals_decide = then.map(|then| NormalsDecide {
-            finer: most / radius,
-            degrees: options.normal_tolerance,
-            larger: LARGER,
-            part: then as f64 / bytes.max(1) as f64,
-        });
+        let then = bytes_with(plan, radius_then, false, &larger);
+        let part = then.map(|then| then as f64 / bytes.max(1) as f64);
+        plan.normals_decide = Some(decide(part, radius));
     }
     plan.refine(radius, stored, options)
 }
@@ -151,12 +164,12 @@ fn bytes_with(
     normals_stored: bool,
     schedule: Schedule,
     options: &Options,
+    found: &Found<'_>,
 ) -> Option<u64> {
     plan.refine(radius, normals_stored, options).ok()?;
     let points = layered::points(plan);
     let frames = layered::frames(plan, points.as_ref());
-    let found = Found::default();
-    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, &found).ok()?;
+    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, found).ok()?;
     let sample = Sample::new(plan.prepared.points, coder.schedule(), options.effort);
     size(&coder, coder.schedule(), sample, options).ok()
 }

@@ -57,19 +57,22 @@ pub fn frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a Points>) -> Vec<Vec
     plan.streams.iter().map(of).collect()
 }
 
-/// The options, with each effort up to what is asked for: what a mesh takes with more work is never more than with less.
+/// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more than with less.
 pub fn ladder(options: &Options) -> Vec<Options> {
-    let with = |effort| Options {
+    let with = |&effort: &u32| Options {
         effort,
         ..options.clone()
     };
-    (FIRST_STEP.min(options.effort)..=options.effort)
-        .map(with)
-        .collect()
+    let steps = STEPS.iter().filter(|&&step| step <= options.effort);
+    let all: Vec<Options> = steps.map(with).collect();
+    match &all[..] {
+        [] => vec![options.clone()],
+        _ => all,
+    }
 }
 
-/// Below, files are only quickly made.
-const FIRST_STEP: u32 = 2;
+/// Those between would seldom be better than these, and often worse.
+const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
 
 /// What a mesh has in units of which its own frames are only a part.
 struct Standing {
@@ -179,37 +182,45 @@ pub struct MeshCoder<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
-    /// The smallest of those that these options make, which are those of [`ladder`]: a longer search can end in a worse place than a shorter one, and what is best
+    /// The smallest of those that these options make, which are those of [`ladder`] for the effort that was asked for: a longer search can end in a worse place than a shorter one, and what is best
     /// for positions need not be for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a Points>,
         frames: &'a [Vec<Frames<'a>>],
         schedule: Schedule,
+        asked: u32,
         ladder: &'a [Options],
     ) -> Result<MeshCoder<'a>, Error> {
-        let found = Found::default();
+        let found = Found::new(asked, &plan.share);
+        plan.share.trying("settings");
         let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let Some((own, below)) = ladder.split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
         if !moves || below.is_empty() {
-            return new(own);
+            let coder = new(own);
+            plan.share.finish();
+            return coder;
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
-            size(coder, coder.schedule, sample, own)
+            let bytes = size(coder, coder.schedule, sample, own);
+            plan.share.settled();
+            bytes
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
+            plan.share.trying("settings");
             let Ok(coder) = new(options) else { continue };
             let bytes = size(&coder)?;
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
             }
         }
+        plan.share.finish();
         best.map(|best| best.1)
     }
 
@@ -220,7 +231,7 @@ impl<'a> MeshCoder<'a> {
         frames: &'a [Vec<Frames<'a>>],
         schedule: Schedule,
         options: &'a Options,
-        found: &Found,
+        found: &Found<'_>,
     ) -> Result<MeshCoder<'a>, Error> {
         let still = Standing::new(plan, schedule)?;
         let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
@@ -272,7 +283,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Bones in place of the soft codec alone, where they are smaller.
-    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &Found) -> Result<(), Error> {
+    fn choose(&mut self, frames: &'a [Vec<Frames<'a>>], found: &Found<'_>) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };

@@ -19,6 +19,7 @@ pub mod identical;
 mod layered;
 mod levels;
 pub mod mesh;
+mod meter;
 pub mod motion;
 mod node_frames;
 mod nodes;

@@ -5,6 +5,7 @@ use crate::evaluate::Scratch;
 use crate::fineness;
 use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
+use crate::meter::{Meter, Share};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
@@ -22,6 +23,7 @@ use meshreel_scene::sample::{Channels, World};
 use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -69,6 +71,7 @@ pub fn compile(
         .iter()
         .map(|over| glob("the glob of a mesh section", &over.glob))
         .collect::<Result<_, Error>>()?;
+    let meter = Meter::new(progress);
     let mut compiler = Compiler {
         scene,
         options,
@@ -96,7 +99,8 @@ pub fn compile(
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
     let (nodes, errors) =
         pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
-    let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times))?;
+    let plans =
+        pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
     let held = plans.len() as u64 * MESH;
     if held > options.memory {
         compiler.remarks.push(Remark::new(
@@ -795,6 +799,7 @@ impl<'a> Compiler<'a> {
         nodes: &[FlatNode],
         budgets: &[Budget],
         times: &[f64],
+        meter: &'a Meter<'a>,
     ) -> Result<Vec<(MeshPlan<'a>, Vec<usize>)>, Error> {
         let this = &*self;
         // What moves as a whole, by object; coded transforms take a part of what it is promised.
@@ -806,10 +811,20 @@ impl<'a> Compiler<'a> {
                 moving[i] = moved[n];
             }
         }
+        // All that is ahead is known before any of it is done.
         let plans: Vec<_> = meshes
-            .into_par_iter()
+            .into_iter()
             .filter(|m| !m.placements.is_empty())
-            .map(|candidate| this.plan_mesh(placed, candidate, &moving, budgets, times))
+            .map(|candidate| {
+                let share = meter.share(&candidate, self.options);
+                (candidate, share)
+            })
+            .collect();
+        let plans: Vec<_> = plans
+            .into_par_iter()
+            .map(|(candidate, share)| {
+                this.plan_mesh(placed, candidate, share, &moving, budgets, times)
+            })
             .collect::<Result<_, Error>>()?;
         let mut out = Vec::new();
         for (plan, placements, remarks) in plans {
@@ -836,6 +851,7 @@ impl<'a> Compiler<'a> {
         &self,
         placed: &[Placed],
         candidate: Candidate<'a>,
+        search: Share<'a>,
         moving: &[bool],
         budgets: &[Budget],
         times: &[f64],
@@ -924,6 +940,7 @@ impl<'a> Compiler<'a> {
             bases: Vec::new(),
             radius,
             normals_stored: false,
+            share: Arc::new(search),
             normals_decide: None,
             static_error: Vec::new(),
             shown: candidate.shown,

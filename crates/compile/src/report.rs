@@ -12,6 +12,8 @@ use std::path::Path;
 pub enum Phase {
     /// First pass over all frames: bounds, topology, what is static, vertex splitting.
     Analyse,
+    /// Methods, settings, parts and bones are sought: most of the work where bones are. Told in expected work, with that of the passes behind it.
+    Search,
     /// Second pass: quantize, predict, compress, write.
     Encode,
     /// The finished file is opened and decoded.
@@ -20,8 +22,10 @@ pub enum Phase {
 
 /// Receives progress; called from several threads.
 pub trait Progress: Sync {
-    /// `done` of `total` frames of a phase.
+    /// `done` of `total` of a phase: meshes, work, frames.
     fn update(&self, phase: Phase, done: u64, total: u64);
+    /// What is being tried, and for which mesh.
+    fn trying(&self, _what: &str) {}
 }
 
 /// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is refused here replaces
@@ -154,8 +158,8 @@ pub struct NormalsDecide {
     pub degrees: f64,
     /// With this larger one, in degrees, …
     pub larger: f64,
-    /// … the mesh takes about this part of the bytes.
-    pub part: f64,
+    /// … the mesh takes about this part of the bytes; none where that was not tried.
+    pub part: Option<f64>,
 }
 
 /// A level of detail.

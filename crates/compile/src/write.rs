@@ -240,7 +240,8 @@ pub fn write(
             let meshes = job.plans.par_iter().zip(&points).zip(&sources);
             meshes
                 .map(|(((plan, _), points), sources)| {
-                    MeshCoder::smallest(plan, points.as_ref(), sources, schedule, &ladder)
+                    let asked = job.options.effort;
+                    MeshCoder::smallest(plan, points.as_ref(), sources, schedule, asked, &ladder)
                 })
                 .collect::<Result<_, Error>>()
         })?,

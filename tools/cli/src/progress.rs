@@ -1,10 +1,13 @@
 //! Progress on stderr: phase, frames, time left. Invisible with `--quiet`, `--json` or without a terminal.
 
 use crate::output::Output;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use meshreel_compile::Phase;
-use std::sync::Mutex;
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// One bar that goes through phases.
@@ -28,13 +31,65 @@ struct Current {
     since: Instant,
     /// 0 while it is not known.
     total: u64,
+    left: Left,
+}
+
+/// The time left of a phase: what has been done took so long, and what is left goes on as fast. Steps may be long and few, so that what the last of them took
+/// says little.
+#[derive(Clone)]
+struct Left(Arc<Mutex<Told>>);
+
+struct Told {
+    since: Instant,
+    /// When there was something new, and about when all will be done.
+    end: Option<Instant>,
+    from: u64,
+    done: u64,
+}
+
+impl Left {
+    fn from(done: u64) -> Left {
+        Left(Arc::new(Mutex::new(Told {
+            since: Instant::now(),
+            end: None,
+            from: done,
+            done,
+        })))
+    }
+
+    fn tell(&self, done: u64, total: u64) {
+        let mut told = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        if done > told.done && done <= total {
+            told.done = done;
+            let left = (total - done) as f64 / (done - told.from) as f64;
+            let left = told.since.elapsed().mul_f64(left.min(1e6));
+            told.end = Instant::now().checked_add(left);
+        }
+    }
+
+    /// As it is said: nothing is known at first.
+    fn now(&self) -> String {
+        let told = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        match told.end {
+            None => "?".into(),
+            Some(end) => format!(
+                "{:#}",
+                HumanDuration(end.saturating_duration_since(Instant::now()))
+            ),
+        }
+    }
 }
 
 /// How a phase is shown that does not know how far it is, and one that does.
 const WAITING: &str = "{prefix} {msg} {spinner} {elapsed}";
-const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {eta} left";
+const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {left} left";
+/// The same where what is counted is work, not things.
+const WORKING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {percent} %, {left} left";
 
 const FILES: &str = "{prefix} {wide_bar:.cyan/dim} {pos}/{len}, {elapsed}, {eta} left";
+
+/// The search for methods, settings, parts and bones.
+const SEARCH: &str = "search";
 
 fn target(output: Output) -> ProgressDrawTarget {
     match output.flags.quiet || output.flags.json {
@@ -67,6 +122,7 @@ impl Progress {
                 name: String::new(),
                 since: Instant::now(),
                 total: 0,
+                left: Left::from(0),
             }),
             output,
         }
@@ -85,15 +141,22 @@ impl Progress {
             phase.name = name.to_string();
             phase.since = Instant::now();
             phase.total = 0;
+            // A search that goes on has something behind it that was done before.
+            phase.left = Left::from(if name == SEARCH { done } else { 0 });
+            self.bar.set_position(0);
             self.bar.set_message(name.to_string());
             self.bar.set_style(style(WAITING));
         }
         if phase.total != total {
             phase.total = total;
-            self.bar.set_style(style(COUNTING));
+            let counting = if name == SEARCH { WORKING } else { COUNTING };
+            let left = phase.left.clone();
+            let shown =
+                style(counting).with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
+                    let _ = write!(out, "{}", left.now());
+                });
+            self.bar.set_style(shown);
             self.bar.set_length(total);
-            self.bar.set_position(0);
-            self.bar.reset_eta();
         }
         if !self.bar.is_hidden() {
             self.bar.enable_steady_tick(Duration::from_millis(200));
@@ -101,6 +164,7 @@ impl Progress {
         if done > self.bar.position() {
             self.bar.set_position(done);
         }
+        phase.left.tell(done, total);
     }
 
     /// Prints with `--verbose` how long the phase took.
@@ -162,9 +226,17 @@ impl Drop for Progress {
 }
 
 impl meshreel_compile::Progress for Progress {
+    fn trying(&self, what: &str) {
+        let phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
+        if phase.name == SEARCH {
+            self.bar.set_message(format!("{SEARCH}: {what}"));
+        }
+    }
+
     fn update(&self, phase: Phase, done: u64, total: u64) {
         let name = match phase {
             Phase::Analyse => "analyse",
+            Phase::Search => SEARCH,
             Phase::Encode => "encode frames",
             Phase::Inspect => "open and decode",
         };

@@ -10,6 +10,7 @@ use crate::encode::MeshPlan;
 use crate::extract::ids::given as given_parts;
 use crate::extract::skin::Choice;
 use crate::extract::{self, NONE, Trajectories};
+use crate::meter::Share;
 use crate::sample::{Sample, size};
 use crate::{Error, MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_codec::record::Method;
@@ -17,6 +18,7 @@ use meshreel_codec::skin::MOST_BONES;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::Remark;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -39,11 +41,11 @@ const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37
 /// Effort from which several are tried.
 const SEVERAL: u32 = 3;
 /// Effort from which skins are sought where they are likely, and where they are not.
-const HASTY: u32 = 4;
+pub const HASTY: u32 = 4;
 const PATIENT: u32 = 8;
 const USUAL: usize = 24;
 /// By effort how thoroughly skins are sought.
-const SEARCHES: [u32; 9] = [1, 3, 3, 5, 5, 7, 7, 9, 9];
+const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
 /// What seems to take no more than so many times what the best seems to take is coded whole before one is taken.
 const NEAR: f64 = 1.2;
 
@@ -96,22 +98,62 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Skins that were sought, by effort and number of points: what takes most of the time is done once.
-#[derive(Default)]
-pub struct Found(Mutex<BTreeMap<(u32, usize), Option<Choice>>>);
+/// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done once.
+pub struct Found<'a> {
+    share: &'a Share<'a>,
+    /// What was asked for.
+    effort: u32,
+    /// They are not sought, only whether they would be is told.
+    only_tell: bool,
+    wanted: AtomicBool,
+    skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
+}
 
-impl Found {
+impl<'a> Found<'a> {
+    /// Nothing yet. Skins are sought if the effort is worth it.
+    pub fn new(effort: u32, share: &'a Share<'a>) -> Found<'a> {
+        Found {
+            share,
+            effort,
+            only_tell: false,
+            wanted: AtomicBool::new(false),
+            skins: Mutex::default(),
+        }
+    }
+
+    /// Of a trial, in which they are not sought.
+    pub fn telling(effort: u32, share: &'a Share<'a>) -> Found<'a> {
+        Found {
+            only_tell: true,
+            ..Found::new(effort, share)
+        }
+    }
+
+    /// Whether skins were likely enough to be sought.
+    pub fn wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
     fn once(
         &self,
         effort: u32,
         points: usize,
         seek: impl FnOnce() -> Option<Choice>,
     ) -> Option<Choice> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wanted.store(true, Ordering::Relaxed);
+        if self.only_tell {
+            return None;
+        }
+        let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return found.clone();
         }
+        if !lock().is_empty() {
+            self.share.seek_again();
+        }
+        self.share.trying("bones");
         let found = seek();
+        self.share.sought(1.0);
         lock().insert((effort, points), found.clone());
         found
     }
@@ -135,7 +177,7 @@ pub fn choose<'a>(
     soft: &dyn Coder,
     schedule: Schedule,
     options: &Options,
-    found: &Found,
+    found: &Found<'_>,
 ) -> Result<Chosen<'a>, Error> {
     let mut remarks = Vec::new();
     let asked = plan.asked;
@@ -210,6 +252,7 @@ pub fn choose<'a>(
     let mut mixed = None;
     if wants(MethodChoice::Rigid) && (!rig || groups.is_some() || asked == MethodChoice::Rigid) {
         let since = Instant::now();
+        found.share.trying("parts");
         let request = extract::Request {
             tolerance: (all.diagonal() * FOLLOWS).min(extent.radius * OF_TOLERANCE),
             groups: groups.as_deref().unwrap_or_default(),
@@ -273,11 +316,13 @@ pub fn choose<'a>(
         // Regular grids are cloth and water.
         let rich = !frames.is_grid();
         let find = |of: &Trajectories| {
-            let hopeful = options.effort >= PATIENT
+            let hopeful = found.effort >= PATIENT
                 || asked == MethodChoice::Skinned
-                || options.effort >= HASTY && extract::skin::likely(of, rich);
+                || found.effort >= HASTY && extract::skin::likely(of, rich);
             let effort = SEARCHES[options.effort.clamp(1, 9) as usize - 1];
-            let choose = || extract::skin::choose(of, extent.radius, INFLUENCES, effort, limit);
+            let told = |part| found.share.sought(part);
+            let choose =
+                || extract::skin::choose(of, extent.radius, INFLUENCES, effort, limit, &told);
             hopeful
                 .then(|| found.once(effort, of.points(), choose))
                 .flatten()

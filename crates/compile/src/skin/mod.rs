@@ -16,7 +16,7 @@ mod model;
 mod positions;
 mod rigid;
 
-pub use choice::{Chosen, Found, Tried, choose};
+pub use choice::{Chosen, Found, HASTY, Tried, choose};
 pub use hints::names;
 pub use model::Model;
 

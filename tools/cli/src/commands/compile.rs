@@ -189,7 +189,7 @@ impl Done {
                 if let Some(n) = &mesh.normals_decide {
                     value["normals_decide"] = json!({
                         "finer": n.finer, "normal_tolerance": n.degrees, "larger": n.larger,
-                        "bytes_then": (n.part * mesh.bytes as f64).round(),
+                        "bytes_then": n.part.map(|part| (part * mesh.bytes as f64).round()),
                     });
                 }
                 if let Some(r) = &mesh.remeshed {
@@ -763,15 +763,22 @@ fn normals_decide(meshes: &[MeshReport]) -> String {
         1 => one_line(&first.path),
         count => format!("{count} meshes up to"),
     };
-    let bytes: u64 = decided().map(|(mesh, _)| mesh.bytes).sum();
-    let then: f64 = decided().map(|(mesh, n)| n.part * mesh.bytes as f64).sum();
+    let tried = || decided().filter_map(|(mesh, n)| Some((mesh.bytes, n.part?)));
+    let bytes: u64 = tried().map(|t| t.0).sum();
+    let then: f64 = tried().map(|(bytes, part)| part * bytes as f64).sum();
+    let larger = match bytes {
+        0 => "lets them be coarser".into(),
+        _ => format!(
+            "makes about {} of these {}",
+            units::bytes(then.round() as u64),
+            units::bytes(bytes)
+        ),
+    };
     format!(
-        "normals within {}° keep positions of {which} {} × finer than the tolerance, which takes the fewest bytes; --normal-tolerance {} makes about {} of these {}, --channels without normals less still\n",
+        "normals within {}° keep positions of {which} {} × finer than the tolerance asks, as takes the fewest bytes; --normal-tolerance {} {larger}\n",
         how.degrees,
         units::short(how.finer),
         how.larger,
-        units::bytes(then.round() as u64),
-        units::bytes(bytes),
     )
 }
 

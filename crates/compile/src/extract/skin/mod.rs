@@ -38,6 +38,7 @@ pub use fit::motions;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 use space::{DIMENSIONS, Space};
+use std::cell::Cell;
 pub use vertex::MOST;
 
 /// Points per bone, at least.
@@ -143,7 +144,7 @@ pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
         )
     });
     let best = starts.min_by(|a, b| a.fit.error().total_cmp(&b.fit.error()))?;
-    ground.go_on(best, request)
+    ground.go_on(best, request, &|_| ())
 }
 
 /// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to an end. What bends, waves or flows has ever more of
@@ -179,21 +180,25 @@ pub struct Choice {
 
 /// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before coding. `effort`: 1 … 9, how many starts
 /// are made and how far each is taken. `None` where there is no skin (see [`find`]), or where one leaves so much that prediction in time alone would do
-/// nearly as well, or would take more than `limit` bits.
+/// nearly as well, or would take more than `limit` bits. `told` gets what part of the work is done, about.
 pub fn choose(
     all: &Trajectories,
     tolerance: f64,
     influences: usize,
     effort: u32,
     limit: f64,
+    told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
     let effort = effort.clamp(1, 9) as usize;
     let ground = Ground::new(all, tolerance)?;
     let fits = |bones: usize| CROWD * bones <= all.points();
     // What it may take, and whether that is little enough; else how much more it leaves than it may, as parts of what prediction in time alone leaves.
+    let runs = Cell::new(0);
     let run = |bones: usize, seed: u64| -> Option<Result<(f64, Begun), f64>> {
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, 4 + effort)?;
+        runs.set(runs.get() + 1);
+        told(BEGUN * (f64::from(runs.get()) / (RUNS + effort as f64 / 2.0)).min(1.0));
         let bits = bits::of_fit(&begun.fit, &ground.space, all, tolerance, FEWER);
         let over = bits.ratio().max(PLAIN * bits.total() / limit);
         Some(match over < PLAIN {
@@ -256,10 +261,15 @@ pub fn choose(
         steps: [0, 2 + effort, 4 * effort, 1 + effort / 2],
         ..Request::new(NUMBERS[at], tolerance)
     };
-    let skin = ground.go_on(begun, &request)?;
+    told(BEGUN);
+    let skin = ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
     let bits = bits::of_skin(&skin, all, tolerance);
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
+
+/// Starts that are made, besides those of more effort, and what part of all work they and the others are, about.
+const RUNS: f64 = 5.0;
+const BEGUN: f64 = 0.7;
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
@@ -303,7 +313,7 @@ impl Ground<'_> {
     }
 
     /// Few weights, then all points.
-    fn go_on(&self, begun: Begun, request: &Request) -> Option<Skin> {
+    fn go_on(&self, begun: Begun, request: &Request, told: &dyn Fn(f64)) -> Option<Skin> {
         let Begun { mut fit, sample } = begun;
         let mut sample = sample;
         let points = self.all.points();
@@ -314,10 +324,13 @@ impl Ground<'_> {
             sample = more;
         }
         let most = request.influences.clamp(1, MOST);
-        for most in (most..MOST).rev() {
+        let (few, stages) = (most, MOST - most);
+        let work = stages * (request.steps[1] + 2) + request.steps[2];
+        for most in (few..MOST).rev() {
             fit.limit(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
+            told(((MOST - most) * (request.steps[1] + 2)) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {

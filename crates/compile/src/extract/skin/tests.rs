@@ -92,7 +92,7 @@ fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
 
 #[test]
 fn nothing_to_find_is_none() {
-    assert!(choose(&tube(7, 1), 1e-4, 4, 5, f64::INFINITY).is_none());
+    assert!(choose(&tube(7, 1), 1e-4, 4, 5, f64::INFINITY, &|_| ()).is_none());
     let mut wild = tube(80, 10).frame(3).to_vec();
     wild.extend_from_slice(&wild.clone());
     wild[9][1] = f32::NAN;
@@ -107,7 +107,7 @@ fn nothing_to_find_is_none() {
 fn e05_the_number_of_bones_follows_from_the_size() {
     let all = tube(240, 40);
     let tolerance = 1e-4 * all.diagonal();
-    let Some(choice) = choose(&all, tolerance, 4, 1, f64::INFINITY) else {
+    let Some(choice) = choose(&all, tolerance, 4, 1, f64::INFINITY, &|_| ()) else {
         panic!("no skin");
     };
     let bones = choice.skin.transforms.len();
@@ -127,7 +127,17 @@ fn e05_the_number_of_bones_follows_from_the_size() {
         (random >> 40) as f32 / 16_777_216.0
     };
     let wild = (0..20 * 200).map(|_| [noise(), noise(), noise()]).collect();
-    assert!(choose(&Trajectories::new(200, wild), 1e-4, 4, 1, f64::INFINITY).is_none());
+    assert!(
+        choose(
+            &Trajectories::new(200, wild),
+            1e-4,
+            4,
+            1,
+            f64::INFINITY,
+            &|_| ()
+        )
+        .is_none()
+    );
 }
 
 #[test]
@@ -211,7 +221,7 @@ proptest! {
         let frames = (0..frames).flat_map(|f| (0..points).map(move |p| (f, p)));
         let all = Trajectories::new(points, frames.map(|(f, p)| at(f, p)).collect());
         let request = Request { steps: [2, 1, 2, 1], starts: 1, sample: 20, ..Request::new(bones, 1e-3) };
-        let found = [find(&all, &request), choose(&all, 1e-3, 4, 1, f64::INFINITY).map(|choice| choice.skin)];
+        let found = [find(&all, &request), choose(&all, 1e-3, 4, 1, f64::INFINITY, &|_| ()).map(|choice| choice.skin)];
         for skin in found.into_iter().flatten() {
             prop_assert!(skin.error.is_finite());
             for list in &skin.weights {

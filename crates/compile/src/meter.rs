@@ -1,0 +1,144 @@
+//! How far the search for methods is: what each mesh is expected to take, and what of it is done.
+
+use crate::plan::Candidate;
+use crate::prepare::Normals;
+use crate::report::{Phase, Progress};
+use crate::{MethodChoice, Options, Preset, fineness, layered, skin};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+// Tuning: expected work in units that are about microseconds of a core; only their ratios matter.
+/// Of a point in a frame: for one set of options, for a trial of how fine positions are, to code it in the end.
+const SETTINGS: u64 = 11;
+const TRIAL: u64 = 8;
+const CODED: u64 = 8;
+/// Of a point, of which most starts look at so many, for a search for bones.
+const BONES: u64 = 30_000;
+const LOOKED_AT: u64 = 1_500;
+
+/// Tells how far the search is.
+pub struct Meter<'a> {
+    progress: &'a dyn Progress,
+    total: AtomicU64,
+    done: AtomicU64,
+}
+
+/// What a mesh has of the work.
+pub struct Share<'a> {
+    meter: &'a Meter<'a>,
+    path: String,
+    /// Points × frames.
+    values: u64,
+    left: AtomicU64,
+    /// Of that one search for bones, and what of the one that is under way is done.
+    bones: u64,
+    sought: AtomicU64,
+    now: Mutex<String>,
+}
+
+impl<'a> Meter<'a> {
+    /// Nothing is ahead yet.
+    pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
+        Meter {
+            progress,
+            total: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds the work of a mesh; frames are coded after all of it.
+    pub fn share(&'a self, mesh: &Candidate<'_>, options: &Options) -> Share<'a> {
+        let (source, prepared) = (&mesh.source, &mesh.prepared);
+        let points = prepared.points as u64;
+        let frames = match (prepared.moving, source.moves) {
+            (false, _) => 0,
+            (true, Some([first, last])) => u64::from(last - first) + 1,
+            (true, None) => source.frames as u64,
+        };
+        let (values, layered) = (points * frames, options.preset != Preset::Classic);
+        let fixed = prepared.fixed.as_ref().filter(|_| layered);
+        let bones = BONES * points.min(LOOKED_AT);
+        let mut own = 0;
+        if let (Some(fixed), 1..) = (fixed, values) {
+            own += SETTINGS * values * layered::ladder(options).len() as u64;
+            if prepared.normals != Normals::None && prepared.normals_animated {
+                own += TRIAL * values * fineness::TRIALS;
+            }
+            let method = matches!(mesh.method, MethodChoice::Auto | MethodChoice::Skinned);
+            if method && options.effort >= skin::HASTY && fixed.grid.is_none() {
+                own += bones;
+            }
+        }
+        self.total.fetch_add(own + CODED * values, Relaxed);
+        Share {
+            meter: self,
+            path: source.mesh.path.clone(),
+            values,
+            left: AtomicU64::new(own),
+            bones,
+            sought: AtomicU64::new(0),
+            now: Mutex::default(),
+        }
+    }
+}
+
+impl Share<'_> {
+    /// What is being tried from now on.
+    pub fn trying(&self, what: &str) {
+        if self.values == 0 {
+            return;
+        }
+        if let Ok(mut now) = self.now.lock() {
+            *now = format!("{what}, {}", self.path);
+        }
+        self.tell();
+    }
+
+    /// Settings were found with one set of options.
+    pub fn settled(&self) {
+        self.spend(SETTINGS * self.values);
+    }
+
+    /// It was tried how fine positions are kept.
+    pub fn weighed(&self) {
+        self.spend(TRIAL * self.values);
+    }
+
+    /// This part of the search for bones is done.
+    pub fn sought(&self, part: f64) {
+        let now = (self.bones as f64 * part) as u64;
+        let before = self.sought.fetch_max(now, Relaxed);
+        self.spend(now.saturating_sub(before));
+    }
+
+    /// Bones are sought once more.
+    pub fn seek_again(&self) {
+        self.sought.store(0, Relaxed);
+        self.left.fetch_add(self.bones, Relaxed);
+        self.meter.total.fetch_add(self.bones, Relaxed);
+    }
+
+    /// All of it is done, or need not be.
+    pub fn finish(&self) {
+        self.spend(u64::MAX);
+    }
+
+    fn spend(&self, work: u64) {
+        if self.values == 0 {
+            return;
+        }
+        let take = |left: u64| Some(left.saturating_sub(work));
+        let before = self.left.fetch_update(Relaxed, Relaxed, take).unwrap_or(0);
+        self.meter.done.fetch_add(before.min(work), Relaxed);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let meter = self.meter;
+        if let Ok(now) = self.now.lock() {
+            let (done, total) = (meter.done.load(Relaxed), meter.total.load(Relaxed));
+            meter.progress.trying(&now);
+            meter.progress.update(Phase::Search, done, total);
+        }
+    }
+}
