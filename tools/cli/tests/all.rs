@@ -15,6 +15,7 @@ mod flying;
 mod given;
 mod golden;
 mod house;
+mod knobs;
 mod layered;
 mod layers;
 mod methods;

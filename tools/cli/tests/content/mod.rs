@@ -2,7 +2,7 @@
 //! decoded once more backwards.
 
 mod apart;
-mod build;
+pub mod build;
 
 use build::*;
 use glam::{DMat4, DQuat, DVec3};
