@@ -3,10 +3,10 @@
 
 use crate::evaluate::{Scratch, Want};
 use crate::fluid;
-use crate::meter::Share;
 use crate::motion::FrameSet;
 use crate::prepare::{Fixed, Normals, Prepared, Source};
 use crate::report::NormalsDecide;
+use crate::skin::Found;
 use crate::streams::{self, Levels, Typed, VertexValues};
 use crate::{Error, MethodChoice, Options, PartsChoice, Preset, with_levels};
 use meshreel_codec::{
@@ -47,8 +47,8 @@ pub struct MeshPlan<'a> {
     pub radius: f64,
     /// Normals are kept by themselves where they could be predicted from positions.
     pub normals_stored: bool,
-    /// Its part of the search for methods.
-    pub share: Arc<Share<'a>>,
+    /// Skins that were sought for it.
+    pub found: Arc<Found<'a>>,
     /// Positions are finer than they would have to be.
     pub normals_decide: Option<NormalsDecide>,
     /// Largest error of the static data, by stream.

@@ -97,9 +97,9 @@ pub fn choose(
     if most < finest {
         return Ok(());
     }
-    let share = plan.share.clone();
+    let real = plan.found.clone();
+    let (share, found) = (&real.share, real.telling());
     share.trying("how fine normals want positions");
-    let found = Found::telling(options.effort, &share);
     let bytes_with = |plan: &mut MeshPlan<'_>, radius, stored, trials: &Options| {
         let bytes = bytes_with(plan, radius, stored, schedule, trials, &found);
         share.weighed();
@@ -111,12 +111,15 @@ pub fn choose(
         larger: LARGER,
         part,
     };
-    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why. And a trial knows nothing of skins.
-    let of_guess = bytes_with(plan, guess, false, &trials);
-    let (Some(of_guess), false) = (of_guess, found.wanted()) else {
-        plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decide(None, guess));
+    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
+    let Some(of_guess) = bytes_with(plan, guess, false, &trials) else {
         return plan.refine(guess, false, options);
     };
+    // A trial knows nothing of skins: where one is better, the guess is good.
+    if found.wanted() && skinned(plan, schedule, options, &real)? {
+        plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decide(None, guess));
+        return Ok(());
+    }
     let mut best = (of_guess, guess, false);
     let (finer, coarser): (Vec<f64>, Vec<f64>) =
         allowed.tried().into_iter().partition(|&r| r < guess);
@@ -155,6 +158,21 @@ pub fn choose(
         plan.normals_decide = Some(decide(part, radius));
     }
     plan.refine(radius, stored, options)
+}
+
+/// Whether bones are better than points alone; they are sought.
+fn skinned(
+    plan: &mut MeshPlan<'_>,
+    schedule: Schedule,
+    options: &Options,
+    found: &Found<'_>,
+) -> Result<bool, Error> {
+    plan.refine(plan.radius, false, options)?;
+    let ladder = layered::ladder(options);
+    let (points, own) = (layered::points(plan), ladder.last().unwrap_or(options));
+    let frames = layered::frames(plan, points.as_ref());
+    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
+    Ok(coder.is_ok_and(|coder| coder.bones() != [0; 2]))
 }
 
 /// About how many bytes the mesh takes; none where that cannot be told.

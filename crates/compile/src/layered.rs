@@ -189,38 +189,37 @@ impl<'a> MeshCoder<'a> {
         points: Option<&'a Points>,
         frames: &'a [Vec<Frames<'a>>],
         schedule: Schedule,
-        asked: u32,
         ladder: &'a [Options],
     ) -> Result<MeshCoder<'a>, Error> {
-        let found = Found::new(asked, &plan.share);
-        plan.share.trying("settings");
-        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &found);
+        let share = &plan.found.share;
+        share.trying("settings");
+        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let Some((own, below)) = ladder.split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
         if !moves || below.is_empty() {
             let coder = new(own);
-            plan.share.finish();
+            share.finish();
             return coder;
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
             let bytes = size(coder, coder.schedule, sample, own);
-            plan.share.settled();
+            share.settled();
             bytes
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
-            plan.share.trying("settings");
+            share.trying("settings");
             let Ok(coder) = new(options) else { continue };
             let bytes = size(&coder)?;
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
             }
         }
-        plan.share.finish();
+        share.finish();
         best.map(|best| best.1)
     }
 

@@ -11,6 +11,7 @@ use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
 use crate::selection::{Selection, glob};
+use crate::skin::Found;
 use crate::still;
 use crate::{
     Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
@@ -940,7 +941,7 @@ impl<'a> Compiler<'a> {
             bases: Vec::new(),
             radius,
             normals_stored: false,
-            share: Arc::new(search),
+            found: Arc::new(Found::new(self.options.effort, Arc::new(search))),
             normals_decide: None,
             static_error: Vec::new(),
             shown: candidate.shown,

@@ -240,8 +240,7 @@ pub fn write(
             let meshes = job.plans.par_iter().zip(&points).zip(&sources);
             meshes
                 .map(|(((plan, _), points), sources)| {
-                    let asked = job.options.effort;
-                    MeshCoder::smallest(plan, points.as_ref(), sources, schedule, asked, &ladder)
+                    MeshCoder::smallest(plan, points.as_ref(), sources, schedule, &ladder)
                 })
                 .collect::<Result<_, Error>>()
         })?,

@@ -124,6 +124,8 @@ fn where_normals_decide_it_is_said() {
                 source.to_str().unwrap(),
                 "-o",
                 out.to_str().unwrap(),
+                "--effort",
+                "3",
             ];
             run(fixed.iter().chain(options).chain(more)).expect(0)
         };

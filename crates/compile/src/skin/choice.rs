@@ -19,7 +19,7 @@ use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::Remark;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 // Tuning.
@@ -100,7 +100,8 @@ impl<'a> Trial<'a> {
 
 /// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done once.
 pub struct Found<'a> {
-    share: &'a Share<'a>,
+    /// What the mesh has of the work.
+    pub share: Arc<Share<'a>>,
     /// What was asked for.
     effort: u32,
     /// They are not sought, only whether they would be is told.
@@ -111,7 +112,7 @@ pub struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Nothing yet. Skins are sought if the effort is worth it.
-    pub fn new(effort: u32, share: &'a Share<'a>) -> Found<'a> {
+    pub fn new(effort: u32, share: Arc<Share<'a>>) -> Found<'a> {
         Found {
             share,
             effort,
@@ -121,11 +122,11 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Of a trial, in which they are not sought.
-    pub fn telling(effort: u32, share: &'a Share<'a>) -> Found<'a> {
+    /// The same for a trial, in which they are not sought.
+    pub fn telling(&self) -> Found<'a> {
         Found {
             only_tell: true,
-            ..Found::new(effort, share)
+            ..Found::new(self.effort, self.share.clone())
         }
     }
 
