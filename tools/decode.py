@@ -225,6 +225,7 @@ def node(b):
     n.update(animated=bool(flags & 1), baked=bool(flags & 2), visibility=flags >> 2 & 3)
     n["rest"] = IDENTITY if flags & 16 else b.get("10f")
     n["tolerance"] = b.get("d")
+    n["reach"] = b.get("f") if flags & 32 else None
     return n
 
 

@@ -17,6 +17,7 @@ mod exact;
 mod frames;
 mod layer;
 mod local;
+mod locators;
 mod nearest;
 mod polygons;
 mod report;
@@ -28,8 +29,8 @@ mod survey;
 mod tree;
 
 pub use report::{
-    ClipReport, Failure, LayerReport, LevelReport, MAX_FAILURES, Matched, MeshReport, Report,
-    RigReport, TierReport,
+    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched,
+    MeshReport, Report, RigReport, TierReport,
 };
 pub use surface::distances;
 
@@ -81,12 +82,14 @@ pub fn verify(
     match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
+    let places = locators::match_nodes(&survey, reel, &mut failures);
     let plan = Plan {
         survey: &survey,
         reel,
         asked: &asked,
         frames,
         shows,
+        places,
         units,
     };
     if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
@@ -102,13 +105,19 @@ pub fn verify(
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let numbers = riding::check(&plan, &mut failures)?;
     let rigs = rig::check(&plan, &asked, &mut failures)?;
-    let (stats, found) = plan.run(progress)?;
+    let (stats, locators, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
     let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
+    let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
-    let ok = report.ok && rigs.iter().all(|rig| rig.ok);
-    Ok(Report { ok, rigs, ..report })
+    let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
+    Ok(Report {
+        ok,
+        rigs,
+        locators,
+        ..report
+    })
 }
 
 fn finish(
@@ -121,6 +130,7 @@ fn finish(
         ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
         clips,
         rigs: Vec::new(),
+        locators: Vec::new(),
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,

@@ -18,6 +18,7 @@ mod heights;
 pub mod identical;
 mod layered;
 mod levels;
+mod locators;
 pub mod mesh;
 pub mod motion;
 mod node_frames;

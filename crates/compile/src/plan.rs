@@ -4,6 +4,7 @@ use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
 use crate::fineness;
 use crate::flatten::{self, FlatNode};
+use crate::locators;
 use crate::mesh::trs::{error_over_box, rows};
 use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
@@ -79,13 +80,14 @@ pub fn compile(
     };
 
     let placed = scene.expand()?;
-    let selected = compiler.select(&placed)?;
-    let times = compiler.times(&placed, &selected)?;
+    let (selected, locators) = compiler.select(&placed)?;
+    let kept: Vec<bool> = selected.iter().zip(&locators).map(|(s, l)| *s || *l).collect();
+    let times = compiler.times(&placed, &selected, &kept)?;
     let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
     if let Some(said) = ranges::said(&ranges) {
         compiler.pass("ranges", said);
     }
-    let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
+    let mut motion = pool.install(|| motion::scan(scene, &placed, &kept, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
     if let Some(outcome) = &outcome {
@@ -94,8 +96,9 @@ pub fn compile(
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
+    let found = [&selected[..], &locators];
     let (nodes, errors) =
-        pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
+        pool.install(|| compiler.flatten(&placed, found, &mut motion, &mut meshes, &times))?;
     let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times))?;
     let held = plans.len() as u64 * MESH;
     if held > options.memory {
@@ -145,7 +148,7 @@ pub fn compile(
         tolerances: errors,
         options,
         motion: &motion,
-        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &selected),
+        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &kept),
         exact: false,
         loose: Default::default(),
     };
@@ -222,15 +225,15 @@ impl<'a> Compiler<'a> {
         self.passes.push((name.into(), what));
     }
 
-    /// Which placed objects' meshes are compiled.
-    fn select(&mut self, placed: &[Placed]) -> Result<Vec<bool>, Error> {
+    /// Which placed objects' meshes are compiled, and which are locators.
+    fn select(&mut self, placed: &[Placed]) -> Result<(Vec<bool>, Vec<bool>), Error> {
         let selection = Selection::new(self.options)?;
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
-        let meshes = placed
-            .iter()
-            .filter(|place| self.scene.nodes[place.node].mesh.is_some());
-        let paths = meshes.map(|place| &place.path[..]);
+        let locators = meshreel_scene::locators::find(self.scene, placed, &|_| true);
+        let meshes = (placed.iter().zip(&locators))
+            .filter(|(place, locator)| **locator || self.scene.nodes[place.node].mesh.is_some());
+        let paths = meshes.map(|(place, _)| &place.path[..]);
         let unused = Selection::unused(self.options, self.scene.clips.is_empty(), paths)?;
         self.remarks.extend(unused);
         for (i, place) in placed.iter().enumerate() {
@@ -269,9 +272,15 @@ impl<'a> Compiler<'a> {
             };
             return Err(Error::Unsupported { what });
         }
-        self.pass("select", format!("{count} of {all} placed meshes"));
+        let has = |(place, locator): (&Placed, bool)| locator && selection.has(&place.path);
+        let locators: Vec<bool> = placed.iter().zip(locators).map(has).collect();
+        let said = match locators.iter().filter(|l| **l).count() {
+            0 => String::new(),
+            others => format!(", {others} locators (nodes without meshes)"),
+        };
+        self.pass("select", format!("{count} of {all} placed meshes{said}"));
         self.named_parts(placed, &selected)?;
-        Ok(selected)
+        Ok((selected, locators))
     }
 
     /// A name of an attribute that no mesh has is a mistake; some may lack it.
@@ -300,9 +309,13 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
-        let times =
-            sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+    fn times(
+        &mut self,
+        placed: &[Placed],
+        selected: &[bool],
+        kept: &[bool],
+    ) -> Result<Vec<f64>, Error> {
+        let times = sample::frame_times(self.scene, placed, kept, &self.options.frame_options())?;
         // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the time.
         let (start, end) = (times[0], times[times.len() - 1]);
         if self.options.range.is_none() {
@@ -315,15 +328,26 @@ impl<'a> Compiler<'a> {
                 },
                 ..self.options.frame_options()
             };
-            let own = sample::frame_times(self.scene, placed, selected, &moving)?;
+            let own = sample::frame_times(self.scene, placed, kept, &moving)?;
             let (first, last) = (own[0], own[own.len() - 1]);
-            if own.len() > 1 && (start + SAME_TIME < first || last + SAME_TIME < end) {
+            let beyond = |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+            if own.len() > 1 && beyond(first, last) {
                 self.remarks.push(Remark::new(
                     "/",
                     format!(
                         "normals, uvs, colours or other attributes change from {start} s to {end} s and all else from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond"
                     ),
                 ));
+            } else if kept != selected {
+                let options = self.options.frame_options();
+                let own = sample::frame_times(self.scene, placed, selected, &options)?;
+                let (first, last) = (own[0], own[own.len() - 1]);
+                if own.len() > 1 && beyond(first, last) {
+                    let what = format!(
+                        "locators (nodes without meshes) move from {start} s to {end} s and meshes from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond, --exclude the nodes"
+                    );
+                    self.remarks.push(Remark::new("/", what));
+                }
             }
         }
         if times.len() > sample::MAX_FRAMES {
@@ -575,11 +599,15 @@ impl<'a> Compiler<'a> {
     fn flatten(
         &mut self,
         placed: &[Placed],
-        selected: &[bool],
+        [selected, found]: [&[bool]; 2],
         motion: &mut Motion,
         meshes: &mut Vec<Candidate<'a>>,
         times: &[f64],
     ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
+        let promises =
+            locators::promises(placed, found, meshes, motion, |path| self.tolerance(path));
+        let reach: Vec<Option<f32>> = promises.iter().map(|p| Some(p.as_ref()?.reach)).collect();
+        let mut locator_remarks = Vec::new();
         let mut baked = vec![false; placed.len()];
         let mut candidate_of = vec![usize::MAX; placed.len()];
         for (c, candidate) in meshes.iter().enumerate() {
@@ -589,11 +617,20 @@ impl<'a> Compiler<'a> {
                 .for_each(|&i| candidate_of[i] = c);
         }
         loop {
-            let nodes = flatten::flatten(placed, selected, &baked, motion);
+            let nodes = flatten::flatten(placed, selected, &reach, &baked, motion);
             let mut budgets =
                 self.measure_transforms(placed, &nodes, meshes, &candidate_of, motion, times)?;
-            let mut more = Vec::new();
+            let (mut more, mut apart) = (Vec::new(), false);
+            locator_remarks.clear();
             for node in &nodes {
+                let i = node.named;
+                if let (Some(_), Some(promise)) = (node.reach, &promises[i]) {
+                    let (budget, path) = (&mut budgets[i], &placed[i].path);
+                    let floor = 4.0 * ulp(budget.reach);
+                    let alone = baked[i] || budget.reach > f64::from(f32::MAX);
+                    baked[i] |= locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
+                    apart |= baked[i] && !alone;
+                }
                 let Some(i) = node.mesh else { continue };
                 let candidate = &meshes[candidate_of[i]];
                 let extent = &candidate.prepared.object_extent;
@@ -639,7 +676,17 @@ impl<'a> Compiler<'a> {
                     ));
                 }
             }
+            if more.is_empty() && apart {
+                continue;
+            }
             if more.is_empty() {
+                for (i, _) in found.iter().enumerate().filter(|(i, f)| **f && motion.broken[*i]) {
+                    locator_remarks.push(Remark::new(
+                        &placed[i].path,
+                        "its transform is not finite in some frames, where the last one that is holds",
+                    ));
+                }
+                self.remarks.append(&mut locator_remarks);
                 self.pass(
                     "flatten",
                     format!(
@@ -647,7 +694,7 @@ impl<'a> Compiler<'a> {
                         placed.len(),
                         nodes.len(),
                         nodes.iter().filter(|n| n.animated).count(),
-                        baked.iter().filter(|b| **b).count()
+                        baked.iter().zip(selected).filter(|(b, s)| **b && **s).count()
                     ),
                 );
                 return Ok((nodes, budgets));
@@ -755,9 +802,16 @@ impl<'a> Compiler<'a> {
         for &time in times {
             tracks.evaluate(time)?;
             for (n, node) in nodes.iter().enumerate() {
-                let Some(i) = node.mesh else { continue };
-                let extent = &meshes[candidate_of[i]].prepared.extent;
-                let sides: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
+                let Some(i) = node.shown() else { continue };
+                let sides: [(f32, f32); 3] = match node.reach {
+                    // Where it is nowhere, it stays where it was.
+                    Some(_) if !tracks.world.matrix[i].is_finite() => continue,
+                    Some(reach) => [(-reach, reach); 3],
+                    None => {
+                        let extent = &meshes[candidate_of[i]].prepared.extent;
+                        std::array::from_fn(|k| extent.component(k))
+                    }
+                };
                 let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
                 let budget = &mut budgets[i];
                 let decoded = &tracks.decoded[n];

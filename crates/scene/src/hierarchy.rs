@@ -48,6 +48,12 @@ pub fn clips_only(
     Ok(out)
 }
 
+/// A matrix as the translation, rotation and scale that it is, or else as some that are near it.
+pub fn without_shear(matrix: &DMat4) -> DMat4 {
+    let near = trs::plain(matrix).unwrap_or_else(|| trs::nearest_plain(matrix));
+    DMat4::from_scale_rotation_translation(near.scale, near.rotation, near.translation)
+}
+
 fn of_transforms(
     scene: &Scene,
     selected: &dyn Fn(&str) -> bool,

@@ -5,6 +5,7 @@ use crate::verify::asked::Asked;
 use crate::verify::channels::{Channels, Normals};
 use crate::verify::compare::Attributes;
 use crate::verify::exact::Exact;
+use crate::verify::locators;
 use crate::verify::nearest::Pairing;
 use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
@@ -30,6 +31,8 @@ pub(crate) struct Plan<'a> {
     pub frames: Vec<Option<usize>>,
     /// Per placement where it is in the file.
     pub shows: Vec<Option<Show>>,
+    /// Per locator where it is in the file.
+    pub places: Vec<Option<locators::Place>>,
     pub units: Vec<Unit>,
 }
 
@@ -82,8 +85,9 @@ impl Plan<'_> {
     pub fn run(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(Vec<Stats>, Failures), Error> {
+    ) -> Result<(Vec<Stats>, Vec<locators::Found>, Failures), Error> {
         let mut stats = vec![Stats::default(); self.shows.len()];
+        let mut locators = vec![locators::Found::default(); self.places.len()];
         let mut failures = Failures::default();
         let jobs = self.jobs();
         let workers = Mutex::new(Vec::new());
@@ -103,6 +107,7 @@ impl Plan<'_> {
                     };
                     let mut found = Found {
                         stats: vec![Stats::default(); self.shows.len()],
+                        locators: vec![locators::Found::default(); self.places.len()],
                         failures: Failures::default(),
                     };
                     for frame in job.clone() {
@@ -123,10 +128,12 @@ impl Plan<'_> {
                     .iter_mut()
                     .zip(&found.stats)
                     .for_each(|(all, part)| all.append(part));
+                let all = locators.iter_mut().zip(&found.locators);
+                all.for_each(|(all, part)| all.append(part));
                 failures.append(found.failures);
             }
         }
-        Ok((stats, failures))
+        Ok((stats, locators, failures))
     }
 
     /// Runs of frames that begin at index frames.
@@ -148,6 +155,7 @@ impl Plan<'_> {
 
 pub(crate) struct Found {
     pub stats: Vec<Stats>,
+    pub locators: Vec<locators::Found>,
     pub failures: Failures,
 }
 
@@ -199,6 +207,15 @@ impl<'a> Worker<'a> {
         };
         let time = plan.survey.times[expected];
         self.world.evaluate(time)?;
+        locators::compare(
+            plan.survey,
+            &plan.places,
+            &self.decoder,
+            &self.world,
+            [frame, expected],
+            &mut found.locators,
+            &mut found.failures,
+        );
         for unit in &plan.units {
             let mut visible = Vec::new();
             for &p in &unit.placements {
