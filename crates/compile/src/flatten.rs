@@ -292,7 +292,9 @@ mod tests {
             let motion = scan(scene, &placed, selected, &times).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
             let there = |i: usize| nodes.iter().filter(|n| n.reach.is_some() && n.named == i);
-            assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));
+            assert!(
+                (0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some()))
+            );
             let mut world = World::new(scene, &placed).unwrap();
             for time in times {
                 world.evaluate(time).unwrap();

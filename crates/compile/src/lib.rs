@@ -17,6 +17,7 @@ pub mod fluid_units;
 mod heights;
 pub mod identical;
 mod layered;
+mod left_out;
 mod levels;
 mod locators;
 pub mod mesh;

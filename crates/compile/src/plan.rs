@@ -5,26 +5,27 @@ use crate::evaluate::Scratch;
 use crate::fineness;
 use crate::flatten::{self, FlatNode};
 use crate::locators;
-use crate::mesh::trs::{error_over_box, rows};
-use crate::motion::{self, FrameSet, Motion, Tracks};
+use crate::motion::{self, FrameSet, Motion};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
 use crate::selection::{Selection, glob};
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
-    ranges, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, left_out,
+    nodes, ranges, write,
 };
 use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
-use meshreel_scene::sample::{Channels, World};
+use meshreel_scene::sample::Channels;
 use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+mod transforms;
 
 /// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured to take.
 const MESH: u64 = 23_000;
@@ -81,7 +82,13 @@ pub fn compile(
 
     let placed = scene.expand()?;
     let (selected, locators) = compiler.select(&placed)?;
-    let kept: Vec<bool> = selected.iter().zip(&locators).map(|(s, l)| *s || *l).collect();
+    let kept: Vec<bool> = selected
+        .iter()
+        .zip(&locators)
+        .map(|(s, l)| *s || *l)
+        .collect();
+    let left_out = left_out::remarks(scene, &placed, &kept, options)?;
+    compiler.remarks.extend(left_out);
     let times = compiler.times(&placed, &selected, &kept)?;
     let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
     if let Some(said) = ranges::said(&ranges) {
@@ -330,7 +337,8 @@ impl<'a> Compiler<'a> {
             };
             let own = sample::frame_times(self.scene, placed, kept, &moving)?;
             let (first, last) = (own[0], own[own.len() - 1]);
-            let beyond = |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+            let beyond =
+                |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
             if own.len() > 1 && beyond(first, last) {
                 self.remarks.push(Remark::new(
                     "/",
@@ -628,7 +636,8 @@ impl<'a> Compiler<'a> {
                     let (budget, path) = (&mut budgets[i], &placed[i].path);
                     let floor = 4.0 * ulp(budget.reach);
                     let alone = baked[i] || budget.reach > f64::from(f32::MAX);
-                    baked[i] |= locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
+                    baked[i] |=
+                        locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
                     apart |= baked[i] && !alone;
                 }
                 let Some(i) = node.mesh else { continue };
@@ -680,7 +689,11 @@ impl<'a> Compiler<'a> {
                 continue;
             }
             if more.is_empty() {
-                for (i, _) in found.iter().enumerate().filter(|(i, f)| **f && motion.broken[*i]) {
+                for (i, _) in found
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, f)| **f && motion.broken[*i])
+                {
                     locator_remarks.push(Remark::new(
                         &placed[i].path,
                         "its transform is not finite in some frames, where the last one that is holds",
@@ -694,7 +707,11 @@ impl<'a> Compiler<'a> {
                         placed.len(),
                         nodes.len(),
                         nodes.iter().filter(|n| n.animated).count(),
-                        baked.iter().zip(selected).filter(|(b, s)| **b && **s).count()
+                        baked
+                            .iter()
+                            .zip(selected)
+                            .filter(|(b, s)| **b && **s)
+                            .count()
                     ),
                 );
                 return Ok((nodes, budgets));
@@ -734,111 +751,6 @@ impl<'a> Compiler<'a> {
                 });
             }
         }
-    }
-
-    fn world_matrices(
-        &self,
-        placed: &[Placed],
-        times: &[f64],
-        wanted: &[(usize, bool)],
-    ) -> Result<Vec<Vec<glam::DMat4>>, Error> {
-        let mut world = World::new(self.scene, placed)?;
-        let mut out = vec![Vec::with_capacity(times.len()); wanted.len()];
-        for &time in times {
-            world.evaluate(time)?;
-            for (list, (i, _)) in out.iter_mut().zip(wanted) {
-                let m = world.matrix[*i];
-                // A matrix with NaN keeps the last good one: the mesh stays where it was.
-                let good = if m.is_finite() {
-                    m
-                } else {
-                    list.last().copied().unwrap_or(glam::DMat4::IDENTITY)
-                };
-                list.push(good);
-            }
-        }
-        Ok(out)
-    }
-
-    /// How far the decoded transforms are from the source's, over the whole mesh and all frames.
-    fn measure_transforms(
-        &self,
-        placed: &[Placed],
-        nodes: &[FlatNode],
-        meshes: &[Candidate<'a>],
-        candidate_of: &[usize],
-        motion: &Motion,
-        times: &[f64],
-    ) -> Result<Vec<Budget>, Error> {
-        // Parts start without a frame before them: only for tracks that would be the same with one.
-        let parallel = nodes
-            .iter()
-            .filter(|n| n.animated)
-            .all(|node| !node.world && node.chain.iter().all(|&i| motion.local[i].steady));
-        let parts = motion::in_chunks(times, parallel, |_, times| {
-            self.measure_part(placed, nodes, meshes, candidate_of, times)
-        })?;
-        let mut budgets = vec![Budget::default(); placed.len()];
-        for part in parts {
-            for (all, part) in budgets.iter_mut().zip(part) {
-                all.transform_error = all.transform_error.max(part.transform_error);
-                all.scale = all.scale.max(part.scale);
-                all.reach = all.reach.max(part.reach);
-            }
-        }
-        Ok(budgets)
-    }
-
-    fn measure_part(
-        &self,
-        placed: &[Placed],
-        nodes: &[FlatNode],
-        meshes: &[Candidate<'a>],
-        candidate_of: &[usize],
-        times: &[f64],
-    ) -> Result<Vec<Budget>, Error> {
-        let mut budgets = vec![Budget::default(); placed.len()];
-        let mut tracks = Tracks::new(self.scene, placed, nodes)?;
-        for &time in times {
-            tracks.evaluate(time)?;
-            for (n, node) in nodes.iter().enumerate() {
-                let Some(i) = node.shown() else { continue };
-                let sides: [(f32, f32); 3] = match node.reach {
-                    // Where it is nowhere, it stays where it was.
-                    Some(_) if !tracks.world.matrix[i].is_finite() => continue,
-                    Some(reach) => [(-reach, reach); 3],
-                    None => {
-                        let extent = &meshes[candidate_of[i]].prepared.extent;
-                        std::array::from_fn(|k| extent.component(k))
-                    }
-                };
-                let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
-                let budget = &mut budgets[i];
-                let decoded = &tracks.decoded[n];
-                if !node.baked {
-                    let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
-                    // NaN must count as unbounded.
-                    budget.transform_error = if error >= 0.0 {
-                        budget.transform_error.max(error)
-                    } else {
-                        f64::INFINITY
-                    };
-                }
-                let m = glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
-                    [
-                        decoded[0][c],
-                        decoded[1][c],
-                        decoded[2][c],
-                        if c == 3 { 1.0 } else { 0.0 },
-                    ]
-                }));
-                budget.scale = budget.scale.max(sample::largest_scale(&m));
-                let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
-                let reach = motion::transform_box(decoded, &corners);
-                budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
-            }
-        }
-        Ok(budgets)
     }
 
     /// Tolerances to lattices; first frames quantized.
@@ -988,22 +900,6 @@ impl<'a> Compiler<'a> {
             fineness::choose(&mut plan, allowed, schedule, self.options)?;
         }
         Ok((plan, candidate.placements, remarks))
-    }
-
-    fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
-        let mut needed = selected.to_vec();
-        let mut total = 0;
-        for i in (0..placed.len()).rev() {
-            if let (true, Some(parent)) = (needed[i], placed[i].parent) {
-                needed[parent] = true;
-            }
-            if let (true, Some(transform)) =
-                (needed[i], &self.scene.nodes[placed[i].node].transform)
-            {
-                total += 40 * transform.matrix.len() as u64;
-            }
-        }
-        total
     }
 }
 

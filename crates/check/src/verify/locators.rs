@@ -126,7 +126,9 @@ pub(crate) fn match_nodes(
         let allowed = locator.tolerance.max(3.0 * locator.least) * (1.0 + 1e-6);
         if beyond(stored, allowed) {
             failures.add(path, None, || {
-                format!("the file promises {stored:e} only, {allowed:e} follows from what was asked for")
+                format!(
+                    "the file promises {stored:e} only, {allowed:e} follows from what was asked for"
+                )
             });
         }
         let tolerance = if stored <= allowed { stored } else { allowed };

@@ -710,21 +710,21 @@ fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<
 
 /// What is looked at of a mesh, and how far it is off already.
 fn points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
-        let mut points = Vec::new();
-        let mut own = plan.radius;
-        let few = plan.method == Method::Static
-            && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
-        if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
-            let mut values = vec![[0.0f32; 3]; base.len() / 3];
-            with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
-            values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-            values.dedup();
-            points.extend(values.iter().map(|v| v.map(f64::from)));
-            own = plan.static_error.first().copied().unwrap_or(own);
-        } else {
-            let b = plan.bounds().map(f64::from);
-            points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
-        }
+    let mut points = Vec::new();
+    let mut own = plan.radius;
+    let few = plan.method == Method::Static
+        && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
+    if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
+        let mut values = vec![[0.0f32; 3]; base.len() / 3];
+        with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        values.dedup();
+        points.extend(values.iter().map(|v| v.map(f64::from)));
+        own = plan.static_error.first().copied().unwrap_or(own);
+    } else {
+        let b = plan.bounds().map(f64::from);
+        points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
+    }
     (points, own)
 }
 
