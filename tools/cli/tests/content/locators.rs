@@ -4,11 +4,13 @@ use super::build::*;
 use crate::cli::common::run;
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::FrameDecoder;
-use meshreel_compile::{Options, Preset, Tolerance};
+use meshreel_compile::{Error, Options, Preset, Tolerance};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::sample::World;
-use meshreel_scene::{NodeKind, Scene, write};
+use meshreel_scene::{Attribute, Channel, FaceSet, NodeKind, Numbers, Scene, Scope, write};
+use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 const PRESETS: [Preset; 3] = [Preset::Small, Preset::Fast, Preset::Classic];
 
@@ -304,4 +306,219 @@ fn very_many_are_cheap() {
     );
     let each = (out.bytes.len() - none) / 2000;
     assert!(each < 20, "{each} bytes each");
+}
+
+/// A `.gltf` of these nodes, skins and animations (each of nodes and places at 0 s and 1 s), with one triangle as mesh 0.
+fn gltf(folder: &Path, mut text: Value, animations: &[&[(usize, [[f32; 3]; 2])]]) -> String {
+    let mut numbers: Vec<f32> = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+    // All on joint 0: as many numbers as are bytes of four.
+    let weights = numbers.len();
+    numbers.extend([1.0, 0.0, 0.0, 0.0].repeat(3));
+    let mut accessors = vec![
+        json!({ "bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3 }),
+        json!({ "bufferView": 0, "byteOffset": 36, "componentType": 5126, "type": "SCALAR", "count": 2 }),
+        json!({ "bufferView": 0, "byteOffset": 4 * weights, "componentType": 5126, "type": "VEC4", "count": 3 }),
+        json!({ "bufferView": 0, "byteOffset": 4 * weights + 4, "componentType": 5121, "type": "VEC4", "count": 3 }),
+        json!({ "bufferView": 0, "componentType": 5126, "type": "SCALAR", "count": 3 }),
+    ];
+    let mut all = Vec::new();
+    for moved in animations {
+        let (mut samplers, mut channels) = (Vec::new(), Vec::new());
+        for (node, places) in *moved {
+            accessors.push(json!({
+                "bufferView": 0, "byteOffset": 4 * numbers.len(), "componentType": 5126, "type": "VEC3", "count": 2,
+            }));
+            numbers.extend(places.as_flattened());
+            channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": "translation" } }));
+            samplers.push(json!({ "input": 1, "output": accessors.len() - 1 }));
+        }
+        all.push(json!({ "name": "act", "samplers": samplers, "channels": channels }));
+    }
+    let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+    std::fs::write(folder.join("a.bin"), &bytes).unwrap();
+    let base = json!({
+        "asset": { "version": "2.0" }, "scenes": [{ "nodes": [0] }], "animations": all, "accessors": accessors,
+        "meshes": [{ "name": "leaf", "primitives": [{ "attributes": { "POSITION": 0, "WEIGHTS_0": 2, "JOINTS_0": 3 } }] }],
+        "bufferViews": [{ "buffer": 0, "byteLength": bytes.len() }],
+        "buffers": [{ "byteLength": bytes.len(), "uri": "a.bin" }],
+    });
+    for (key, value) in base.as_object().unwrap() {
+        text.as_object_mut()
+            .unwrap()
+            .entry(key)
+            .or_insert(value.clone());
+    }
+    let path = folder.join("a.gltf");
+    std::fs::write(&path, text.to_string()).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn empties_of_gltf_are_kept_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = [[0.0; 3], [3.0, 0.0, 0.0]];
+    let nodes = json!([
+        { "name": "top", "children": [1, 4, 6, 7] },
+        { "name": "hip", "children": [2] },
+        { "name": "hand", "children": [3, 5] },
+        { "name": "socket", "translation": [0, 1, 0] },
+        { "name": "body", "mesh": 0, "skin": 0 },
+        { "name": "sword", "mesh": 0, "children": [8] },
+        { "name": "tracked" },
+        { "name": "spot", "translation": [0, 0, 5], "camera": 0, "extras": { "who": "me" } },
+        { "name": "tip", "translation": [0, 2, 0] },
+    ]);
+    let cameras = json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+    let skins = json!([{ "joints": [1, 2] }]);
+    let text = json!({ "nodes": nodes, "skins": skins, "cameras": cameras });
+    let file = gltf(folder.path(), text.clone(), &[&[(2, far), (6, far)]]);
+    let reel = folder.path().join("a.reel").display().to_string();
+    let said = run([
+        "compile".into(),
+        file.clone(),
+        "-o".into(),
+        reel.clone(),
+        "--json".into(),
+    ])
+    .expect(0)
+    .json();
+    let remarks = said["remarks"].to_string();
+    assert!(
+        remarks.contains("lens values") && remarks.contains("who"),
+        "{remarks}"
+    );
+    let checked = run(["verify".into(), file.clone(), reel.clone(), "--json".into()])
+        .expect(0)
+        .json();
+    let paths = |of: &Value| -> Vec<String> {
+        let list = of["locators"].as_array().unwrap().iter();
+        list.map(|l| l["path"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    // The socket goes with the joints that it hangs on, the tip with the sword's mesh.
+    assert_eq!(
+        paths(&checked),
+        ["/top/hip/hand/sword/tip", "/top/tracked", "/top/spot"]
+    );
+    let tree = run(["info".into(), "--tree".into(), reel]).expect(0).stdout;
+    assert!(tree.contains("socket"), "{tree}");
+    // Without a clip of the skeleton it is a node.
+    let file = gltf(folder.path(), text, &[&[(6, far)]]);
+    let reel = folder.path().join("b.reel").display().to_string();
+    run(["compile".into(), file.clone(), "-o".into(), reel.clone()]).expect(0);
+    let checked = run(["verify".into(), file, reel, "--json".into()])
+        .expect(0)
+        .json();
+    assert!(paths(&checked).contains(&"/top/hip/hand/socket".to_owned()));
+}
+
+#[test]
+fn what_is_left_out_has_a_remark() {
+    let folder = tempfile::tempdir().unwrap();
+    let strict = |file: &str, words: &[&str]| {
+        let target = folder.path().join("out.reel").display().to_string();
+        let all = ["compile", file, "-o", &target, "--json"].map(str::to_owned);
+        let said = run(all.clone()).expect(0).json()["remarks"].to_string();
+        for word in words {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        let refused = run(all.into_iter().chain(["--strict".into()]));
+        assert_ne!(refused.code, 0, "{file}");
+    };
+    let primitive = json!({ "attributes": { "POSITION": 0, "WIND": 4, "_HEAT": 4, "TEXCOORD_9": 4, "_FLOW": 1 } });
+    let text = json!({
+        "nodes": [{ "mesh": 0 }], "meshes": [{ "primitives": [primitive], "extras": { "note": 1 } }],
+    });
+    let file = gltf(folder.path(), text, &[]);
+    strict(
+        &file,
+        &["WIND", "TEXCOORD_9", "_FLOW", "HEAT: differs", "note"],
+    );
+    let ply = folder.path().join("a.ply");
+    let text = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nproperty float vx\n\
+        element face 1\nproperty list uchar int vertex_indices\nproperty float quality\nelement edge 1\nproperty int a\nend_header\n\
+        0 0 0 1\n1 0 0 1\n0 1 0 1\n3 0 1 2 5\n7\n";
+    std::fs::write(&ply, text).unwrap();
+    strict(
+        &ply.display().to_string(),
+        &["'vx' of vertices", "'quality' of faces", "element 'edge'"],
+    );
+    // What readers of other kinds put beside a mesh.
+    let mut tree = Tree::default();
+    let top = tree.xform(None, "top", frames(motion));
+    let mut mesh = cube();
+    mesh.velocities = Some(channel(vec![vec![[1.0; 3]; 8]]));
+    mesh.other_attributes = ["frame", "label", "mat", "heat", "age"]
+        .map(|n| (n.into(), "float32 x9".into()))
+        .to_vec();
+    let text = |values: &[&str]| {
+        channel(vec![
+            values
+                .iter()
+                .map(|v| Arc::from(*v))
+                .collect::<Vec<Arc<str>>>(),
+        ])
+    };
+    mesh.names = vec![
+        attribute_of("label", Scope::Vertex, text(&["a"; 8])),
+        attribute_of("mat", Scope::Uniform, text(&["red"; 6])),
+    ];
+    mesh.face_sets = vec![FaceSet {
+        name: "red".into(),
+        faces: channel(vec![vec![0, 1, 2, 3, 4, 5]]),
+    }];
+    let numbers = |name: &str, values: Vec<[f32; 4]>| Numbers {
+        components: 1,
+        attribute: attribute(name, Scope::Vertex, vec![values]),
+    };
+    let differ: Vec<[f32; 4]> = (0..8).map(|i| [i as f32 * 0.37, 0.0, 0.0, 0.0]).collect();
+    mesh.numbers = vec![numbers("age", vec![[2.0, 0.0, 0.0, 0.0]; 8])];
+    let mut other = sheet(12, FRAMES);
+    let differ: Vec<[f32; 4]> = (0..169)
+        .map(|i| [differ[i % 8][0] + i as f32, 0.0, 0.0, 0.0])
+        .collect();
+    other.numbers = vec![numbers("heat", differ)];
+    other.other_attributes = vec![("heat".into(), "float32, vertex".into())];
+    mesh.numbers
+        .push(numbers("heat", vec![[2.0, 0.0, 0.0, 0.0]; 8]));
+    tree.mesh(Some(top), "cube", mesh);
+    tree.mesh(Some(top), "sheet", other);
+    tree.0.nodes[top].user_properties = vec![("owner".into(), "string = x".into())];
+    let out = default(&tree.0);
+    let said: Vec<String> = out.report.remarks.iter().map(|r| r.to_string()).collect();
+    let has = |words: &[&str]| said.iter().any(|r| words.iter().all(|w| r.contains(w)));
+    assert!(
+        has(&["/top/cube", "velocities"]) && has(&["attribute frame"]) && has(&["attribute label"]),
+        "{said:?}"
+    );
+    assert!(
+        has(&["/top: ", "user property owner"]) && has(&["/top/sheet", "heat: differs"]),
+        "{said:?}"
+    );
+    assert!(
+        !has(&["attribute mat"]) && !has(&["age"]) && !has(&["/top/cube", "heat"]),
+        "{said:?}"
+    );
+    let strict = Options {
+        strict: true,
+        ..Options::default()
+    };
+    assert!(matches!(build(&tree.0, &strict), Err(Error::Strict { .. })));
+    // Who asks for positions alone knows.
+    let mut bare = Options::default();
+    bare.channels.attributes = false;
+    assert!(holds(&tree.0, &bare).report.remarks.is_empty());
+}
+
+fn attribute_of<T: Clone + Send + Sync + 'static>(
+    name: &str,
+    scope: Scope,
+    values: Channel<T>,
+) -> Attribute<T> {
+    Attribute {
+        name: name.into(),
+        scope,
+        values,
+        indices: None,
+    }
 }
