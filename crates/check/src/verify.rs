@@ -27,6 +27,7 @@ mod rings;
 mod surface;
 mod survey;
 mod tree;
+mod way_back;
 
 pub use report::{
     ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched,
@@ -394,11 +395,21 @@ fn match_meshes(
             };
         }
         if record.method != Method::Fluid && !unit.surface {
-            unit.exact =
-                look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
+            unit.exact = look_through_map(
+                survey, reel, asked, frames, unit, record, time, &path, failures,
+            )?;
         }
         let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
             && unit.channels.normals == Some(channels::Normals::Computed);
+        if record.method == Method::Fluid
+            && !unit.surface
+            && let Some(map) = reel.source_map(unit.record).map_err(error)?
+        {
+            if let Some(what) = way_back::flags(&map, survey, unit, frames) {
+                failures.add(&path, None, || what);
+            }
+            unit.runs = Some(map).filter(|map| !map.runs.is_empty());
+        }
         if unit.exact.is_none() && creased {
             let times = unit.shown.clone();
             let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
@@ -454,6 +465,7 @@ fn look_through_map(
     survey: &Survey<'_>,
     reel: &Reel,
     asked: &Asked,
+    frames: &[Option<usize>],
     unit: &mut Unit,
     record: &MeshRecord,
     time: f64,
@@ -487,6 +499,14 @@ fn look_through_map(
         .as_ref()
         .map_or(&[][..], |f| &f.weld);
     let corners = unit.faces.indices.len();
+    let sizes = map.vertex_point.len() == record.vertices as usize
+        && 3 * map.triangle_face.len() == indices.len();
+    let back = (sizes && map.faces as usize == unit.faces.counts.len())
+        .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
+    let flags = way_back::flags(&map, survey, unit, frames);
+    for what in back.flatten().into_iter().chain(flags) {
+        failures.add(path, None, || what);
+    }
     let mut fail = |what: String| failures.add(path, None, || what);
     let mut exact = exact::build(
         map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail,
@@ -516,6 +536,7 @@ impl Unit {
             channels: Channels::default(),
             faces: sample::Faces::default(),
             exact: None,
+            runs: None,
             leads: HashMap::new(),
         }
     }

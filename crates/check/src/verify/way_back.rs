@@ -1,0 +1,177 @@
+//! The part of a source map that only the way back needs: faces from their first corners on, those that triangles do not tell, which frames are samples,
+//! whether there were normals; and of a mesh whose faces change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
+
+use crate::verify::channels::Normals;
+use crate::verify::frames::Unit;
+use crate::verify::survey::Survey;
+use meshreel::{SourceMap, source_faces::source_faces};
+use meshreel_scene::sample::Faces;
+use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
+
+/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before they may be left out (FORMAT.md), and what each takes.
+const MOST: usize = 4;
+const OF_FACE: usize = 15;
+const OF_CORNER: usize = 5;
+
+/// Faces as `extract` gives them, against the source's. `flip`: triangles turn the other way. Says what is wrong, if anything is.
+pub(crate) fn faces(
+    map: &SourceMap,
+    indices: &[u32],
+    source: &Faces,
+    winding: Winding,
+    flip: bool,
+) -> Option<String> {
+    let found = source_faces(indices, map);
+    let turned = (winding == Winding::Clockwise) != flip;
+    // Of each entry where its corners begin; they rise with the number of the face.
+    let mut at = 0;
+    let entries: Vec<(u32, usize, usize)> = (found.faces.iter().zip(&found.counts))
+        .map(|(&face, &count)| {
+            at += count as usize;
+            (face, at - count as usize, at)
+        })
+        .collect();
+    let point = |v: u32| map.vertex_point.get(v as usize).map(|p| i64::from(*p));
+    let mut entries = entries.iter().peekable();
+    let (mut first, mut wrong, mut bytes, mut worst) = (0usize, 0usize, 0usize, None);
+    for (number, &count) in (0u32..).zip(&source.counts) {
+        let count = usize::try_from(count).unwrap_or(0);
+        let Some(points) = source.indices.get(first..first.saturating_add(count)) else {
+            break;
+        };
+        first += count;
+        let mut own = Vec::new();
+        while let Some((_, begin, end)) = entries.next_if(|entry| entry.0 == number) {
+            own.push(&found.vertices[*begin..*end]);
+        }
+        let there = |p: &i32| usize::try_from(*p).is_ok_and(|p| p < map.points as usize);
+        // Points that no vertex stands for, and those that do not exist, are gone.
+        if !points.iter().all(there) {
+            continue;
+        }
+        let wanted = |k: usize| match turned {
+            true => points[(count - k) % count.max(1)],
+            false => points[k],
+        };
+        let is = |vertices: &[u32]| {
+            vertices.len() == count
+                && (0..count).all(|k| point(vertices[k]) == Some(i64::from(wanted(k))))
+        };
+        if !matches!(&own[..], [one] if is(one)) {
+            wrong += 1;
+            bytes += OF_FACE + OF_CORNER * count;
+            worst.get_or_insert(number);
+        }
+    }
+    let room = MOST * (map.vertex_point.len() + indices.len());
+    let too_many = map.others.is_empty() && bytes > room;
+    (wrong > 0 && !too_many).then(|| {
+        let number = worst.unwrap_or_default();
+        format!("{wrong} faces do not come back as they are in the source, face {number} first")
+    })
+}
+
+/// Whether the map says right whether there were normals, and which frames are samples of the source.
+pub(crate) fn flags(
+    map: &SourceMap,
+    survey: &Survey<'_>,
+    unit: &Unit,
+    frames: &[Option<usize>],
+) -> Option<String> {
+    let made = unit.channels.normals == Some(Normals::Computed);
+    if map.made_normals != made {
+        let what = "says of the source's normals what is not so: they would come back wrongly";
+        return Some(what.into());
+    }
+    if map.frames.is_empty() {
+        return None;
+    }
+    if map.frames.len() != frames.len() {
+        return Some("says of other frames than it has which are samples of the source".into());
+    }
+    let mesh = &survey.scene.meshes[unit.mesh];
+    let mut times = samples(mesh);
+    times.sort_by(f64::total_cmp);
+    for (i, expected) in frames.iter().enumerate() {
+        let Some(expected) = *expected else { continue };
+        let time = survey.times[expected];
+        let after = times.partition_point(|t| *t < time - SAME_TIME);
+        let sampled = times.get(after).is_some_and(|t| *t <= time + SAME_TIME);
+        // What lies beyond an end says what is there.
+        let end = i == 0 || i + 1 == frames.len();
+        if map.frames[i] != sampled && !(end && map.frames[i]) {
+            return Some(format!(
+                "says that frame {i} is {} sample of the source: it would come back with other samples",
+                if sampled { "no" } else { "a" }
+            ));
+        }
+    }
+    None
+}
+
+/// Times of what makes points and normals move.
+fn samples(mesh: &Mesh) -> Vec<f64> {
+    fn of<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Vec<f64> {
+        match channel.is_constant() {
+            true => Vec::new(),
+            false => (0..channel.len()).map(|i| channel.time(i)).collect(),
+        }
+    }
+    let normals = mesh.normals.as_ref().map(|n| of(&n.values));
+    let mut all = of(&mesh.positions);
+    all.extend(normals.unwrap_or_default());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_codec::source_map::OtherFace;
+
+    /// A pentagon and a triangle on six points, and a face of two corners.
+    fn made(starts: Vec<u32>, others: Vec<OtherFace>) -> (SourceMap, Vec<u32>, Faces) {
+        let map = SourceMap {
+            points: 6,
+            corners: 10,
+            faces: 3,
+            vertex_point: (0..6).collect(),
+            vertex_corner: vec![0; 6],
+            triangle_face: vec![0, 0, 0, 2],
+            starts,
+            others,
+            ..SourceMap::default()
+        };
+        let indices = vec![0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 4, 5];
+        let source = Faces {
+            counts: vec![5, 2, 3],
+            indices: vec![2, 3, 4, 0, 1, 0, 5, 4, 5, 3],
+        };
+        (map, indices, source)
+    }
+
+    #[test]
+    fn first_corners_and_faces_without_triangles() {
+        let line = |vertices: &[u32]| OtherFace {
+            face: 1,
+            material: 0,
+            vertices: vertices.to_vec(),
+        };
+        let check = |starts: &[u32], others: Vec<OtherFace>| {
+            let (map, indices, source) = made(starts.to_vec(), others);
+            faces(&map, &indices, &source, Winding::CounterClockwise, false)
+        };
+        assert_eq!(check(&[2, 1], vec![line(&[0, 5])]), None);
+        for (starts, others) in [
+            ([0, 1], vec![line(&[0, 5])]),
+            ([2, 0], vec![line(&[0, 5])]),
+            ([2, 1], vec![line(&[5, 0])]),
+            ([2, 1], Vec::new()),
+        ] {
+            let said = check(&starts, others);
+            assert!(said.is_some_and(|s| s.starts_with("1 faces")));
+        }
+        // Turned over nothing fits.
+        let (map, indices, source) = made(vec![2, 1], vec![line(&[0, 5])]);
+        assert!(faces(&map, &indices, &source, Winding::Clockwise, false).is_some());
+    }
+}
