@@ -8,7 +8,7 @@ use meshreel::{SourceMap, source_faces::source_faces};
 use meshreel_scene::sample::Faces;
 use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
 
-/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before they may be left out (FORMAT.md), and what each takes.
+/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before they may be left out (PROMISE.md), and what each takes.
 const MOST: usize = 4;
 const OF_FACE: usize = 15;
 const OF_CORNER: usize = 5;
@@ -126,52 +126,46 @@ fn samples(mesh: &Mesh) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_codec::source_map::OtherFace;
 
-    /// A pentagon and a triangle on six points, and a face of two corners.
-    fn made(starts: Vec<u32>, others: Vec<OtherFace>) -> (SourceMap, Vec<u32>, Faces) {
-        let map = SourceMap {
+    /// A pentagon and a triangle on six points, and between them a face of two corners, if it is there.
+    fn check(starts: &[u32], line: Option<[u32; 2]>, winding: Winding) -> Option<String> {
+        let mut map = SourceMap {
             points: 6,
             corners: 10,
             faces: 3,
             vertex_point: (0..6).collect(),
             vertex_corner: vec![0; 6],
             triangle_face: vec![0, 0, 0, 2],
-            starts,
-            others,
+            starts: starts.to_vec(),
             ..SourceMap::default()
         };
-        let indices = vec![0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 4, 5];
+        if let Some(vertices) = line {
+            map.others.resize(1, Default::default());
+            map.others[0].face = 1;
+            map.others[0].vertices = vertices.to_vec();
+        }
+        let indices = [0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 4, 5];
         let source = Faces {
             counts: vec![5, 2, 3],
             indices: vec![2, 3, 4, 0, 1, 0, 5, 4, 5, 3],
         };
-        (map, indices, source)
+        faces(&map, &indices, &source, winding, false)
     }
 
     #[test]
     fn first_corners_and_faces_without_triangles() {
-        let line = |vertices: &[u32]| OtherFace {
-            face: 1,
-            material: 0,
-            vertices: vertices.to_vec(),
-        };
-        let check = |starts: &[u32], others: Vec<OtherFace>| {
-            let (map, indices, source) = made(starts.to_vec(), others);
-            faces(&map, &indices, &source, Winding::CounterClockwise, false)
-        };
-        assert_eq!(check(&[2, 1], vec![line(&[0, 5])]), None);
-        for (starts, others) in [
-            ([0, 1], vec![line(&[0, 5])]),
-            ([2, 0], vec![line(&[0, 5])]),
-            ([2, 1], vec![line(&[5, 0])]),
-            ([2, 1], Vec::new()),
+        let file = Winding::CounterClockwise;
+        assert_eq!(check(&[2, 1], Some([0, 5]), file), None);
+        for (starts, line) in [
+            ([0, 1], Some([0, 5])),
+            ([2, 0], Some([0, 5])),
+            ([2, 1], Some([5, 0])),
+            ([2, 1], None),
         ] {
-            let said = check(&starts, others);
+            let said = check(&starts, line, file);
             assert!(said.is_some_and(|s| s.starts_with("1 faces")));
         }
         // Turned over nothing fits.
-        let (map, indices, source) = made(vec![2, 1], vec![line(&[0, 5])]);
-        assert!(faces(&map, &indices, &source, Winding::Clockwise, false).is_some());
+        assert!(check(&[2, 1], Some([0, 5]), Winding::Clockwise).is_some());
     }
 }
