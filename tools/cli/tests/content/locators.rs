@@ -307,8 +307,11 @@ fn very_many_are_cheap() {
     assert!(each < 20, "{each} bytes each");
 }
 
-/// A `.gltf` of these nodes, skins and animations (each of nodes and places at 0 s and 1 s), with one triangle as mesh 0.
-fn gltf(folder: &Path, mut text: Value, animations: &[&[(usize, [[f32; 3]; 2])]]) -> String {
+/// A node and its places at 0 s and 1 s.
+type Moved = (usize, [[f32; 3]; 2]);
+
+/// A `.gltf` of these nodes, skins and animations, with one triangle as mesh 0.
+fn gltf(folder: &Path, mut text: Value, animations: &[&[Moved]]) -> String {
     let mut numbers: Vec<f32> = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
     // All on joint 0: as many numbers as are bytes of four.
     let weights = numbers.len();
