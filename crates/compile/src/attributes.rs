@@ -84,8 +84,8 @@ fn of_mesh(
                 (kept.attributes).push((attribute.name.clone(), attribute.components, groups));
                 out.push(attribute);
             }
-            // What tells the parts was asked for as that, and has done what it is for.
-            Err(_) if tells_parts(plan, &numbers.attribute.name) => {}
+            // What tells the parts has done what it is for.
+            Err(_) if tells_parts(plan, coder, &numbers.attribute.name) => {}
             Err(what) => {
                 let what = format!("attribute {}: {what}; left out", numbers.attribute.name);
                 kept.remarks.push(Remark::new(&mesh.path, what));
@@ -98,9 +98,11 @@ fn of_mesh(
     Ok(kept)
 }
 
-/// Whether parts were asked to be told by an attribute of this name.
-fn tells_parts(plan: &MeshPlan<'_>, name: &str) -> bool {
+/// Whether parts were asked to be told by an attribute of this name, or are.
+fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
+    let from = format!("attribute '{name}'");
     matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
+        || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
 }
 
 const DIFFERS: &str =

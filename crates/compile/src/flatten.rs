@@ -291,7 +291,11 @@ mod tests {
             let times = [0.0, 1.0, 2.0];
             let motion = scan(scene, &placed, selected, &times).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
-            let there = |i: usize| nodes.iter().filter(|n| n.reach.is_some() && n.named == i);
+            let there = |i: usize| {
+                nodes
+                    .iter()
+                    .filter(move |n| n.reach.is_some() && n.named == i)
+            };
             assert!(
                 (0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some()))
             );
