@@ -1,10 +1,12 @@
 //! What a locator is promised. It has no size of its own, so it is taken for a cube around its origin, as large as the smallest mesh that is near it in
 //! the tree: what is attached to it is as exact as what it belongs to, where it is and which way it looks.
 
-use crate::Tolerance;
 use crate::motion::Motion;
-use crate::plan::{Budget, Candidate, diagonal};
-use meshreel_scene::{Placed, Remark, locators};
+use crate::plan::{Budget, extent_diagonal};
+use crate::prepare::{Extent, usable};
+use crate::{Error, Tolerance};
+use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
+use rayon::prelude::*;
 
 /// Of one locator.
 #[derive(Clone, Copy, Debug)]
@@ -15,25 +17,62 @@ pub struct Promise {
     pub reach: f32,
 }
 
+/// Diagonals of the source's meshes in their own space, by placed object, over all frames, whether they are shown there or not, and whatever becomes of
+/// their faces. Reads all of their points, so only where there are locators.
+pub fn diagonals(
+    scene: &Scene,
+    placed: &[Placed],
+    [selected, found]: [&[bool]; 2],
+    times: &[f64],
+) -> Result<Vec<Option<f64>>, Error> {
+    if !found.contains(&true) {
+        return Ok(Vec::new());
+    }
+    let mesh_of = |i: usize| scene.nodes[placed[i].node].mesh.filter(|_| selected[i]);
+    let mut used = vec![false; scene.meshes.len()];
+    (0..placed.len())
+        .filter_map(mesh_of)
+        .for_each(|mesh| used[mesh] = true);
+    let of = |(mesh, used): (&Mesh, bool)| -> Result<f64, Error> {
+        let mut extent = Extent::<3>::default();
+        let frames = match (used, mesh.positions.is_constant()) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => times.len(),
+        };
+        let mut points = Vec::new();
+        for &time in &times[..frames] {
+            sample::positions_at(mesh, time, &mut points)?;
+            extent.extend(points.iter().filter(|p| usable(p)));
+        }
+        Ok(extent_diagonal(&extent))
+    };
+    let all: Vec<f64> = (scene.meshes.par_iter().zip(used))
+        .map(of)
+        .collect::<Result<_, Error>>()?;
+    Ok((0..placed.len())
+        .map(|i| mesh_of(i).map(|mesh| all[mesh]))
+        .collect())
+}
+
 /// Of all placed objects that are one.
 pub fn promises(
     placed: &[Placed],
     found: &[bool],
-    meshes: &[Candidate<'_>],
+    diagonals: &[Option<f64>],
     motion: &Motion,
     tolerance: impl Fn(&str) -> Tolerance,
 ) -> Vec<Option<Promise>> {
     if !found.contains(&true) {
         return vec![None; placed.len()];
     }
-    let mut sizes = vec![None; placed.len()];
-    for candidate in meshes {
-        let diagonal = diagonal(&candidate.prepared);
-        for &i in &candidate.placements {
-            let size = diagonal * motion.largest_scale[i];
-            sizes[i] = Some(size).filter(|size| *size > 0.0 && size.is_finite());
-        }
-    }
+    let in_world = |(diagonal, scale): (&Option<f64>, &f64)| {
+        let size = (*diagonal)? * scale;
+        Some(size).filter(|size| *size > 0.0 && size.is_finite())
+    };
+    let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale))
+        .map(in_world)
+        .collect();
     let near = locators::nearest(placed, &sizes);
     let of = |i: usize| {
         // Among meshes without any size a unit has to do.

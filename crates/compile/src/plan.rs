@@ -95,6 +95,8 @@ pub fn compile(
         compiler.pass("ranges", said);
     }
     let mut motion = pool.install(|| motion::scan(scene, &placed, &kept, &times))?;
+    let found = [&selected[..], &locators];
+    let diagonals = pool.install(|| locators::diagonals(scene, &placed, found, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
     if let Some(outcome) = &outcome {
@@ -103,9 +105,9 @@ pub fn compile(
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
-    let found = [&selected[..], &locators];
-    let (nodes, errors) =
-        pool.install(|| compiler.flatten(&placed, found, &mut motion, &mut meshes, &times))?;
+    let (nodes, errors) = pool.install(|| {
+        compiler.flatten(&placed, found, &diagonals, &mut motion, &mut meshes, &times)
+    })?;
     let plans = pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times))?;
     let held = plans.len() as u64 * MESH;
     if held > options.memory {
@@ -608,12 +610,14 @@ impl<'a> Compiler<'a> {
         &mut self,
         placed: &[Placed],
         [selected, found]: [&[bool]; 2],
+        diagonals: &[Option<f64>],
         motion: &mut Motion,
         meshes: &mut Vec<Candidate<'a>>,
         times: &[f64],
     ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
-        let promises =
-            locators::promises(placed, found, meshes, motion, |path| self.tolerance(path));
+        let promises = locators::promises(placed, found, diagonals, motion, |path| {
+            self.tolerance(path)
+        });
         let reach: Vec<Option<f32>> = promises.iter().map(|p| Some(p.as_ref()?.reach)).collect();
         let mut locator_remarks = Vec::new();
         let mut baked = vec![false; placed.len()];
@@ -915,7 +919,8 @@ pub fn diagonal(prepared: &Prepared) -> f64 {
     extent_diagonal(&prepared.object_extent)
 }
 
-fn extent_diagonal(extent: &Extent<3>) -> f64 {
+/// Diagonal of an extent, 0 of nothing.
+pub fn extent_diagonal(extent: &Extent<3>) -> f64 {
     (0..3)
         .map(|k| {
             let (low, high) = extent.component(k);

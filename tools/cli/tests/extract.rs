@@ -630,7 +630,10 @@ fn one_frame_is_an_obj() {
     for (a, b) in both {
         assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-3), "{a:?} {b:?}");
     }
-    assert_eq!(sample(&was.face_counts, 0), sample(&is.face_counts, 0));
+    // A face of two corners is none of an .obj.
+    let mut counts = sample(&was.face_counts, 0);
+    counts.retain(|n| *n > 2);
+    assert_eq!(counts, sample(&is.face_counts, 0));
     // Several are none.
     write_abc(folder, "m.abc", &scene(vec![sheet("/a", 3, 4)]));
     at(folder, &["compile", "m.abc", "-o", "m.reel"]).expect(0);

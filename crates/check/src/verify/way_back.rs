@@ -90,23 +90,39 @@ pub(crate) fn flags(
         return Some("says of other frames than it has which are samples of the source".into());
     }
     let mesh = &survey.scene.meshes[unit.mesh];
-    let mut times = samples(mesh);
-    times.sort_by(f64::total_cmp);
-    for (i, expected) in frames.iter().enumerate() {
-        let Some(expected) = *expected else { continue };
-        let time = survey.times[expected];
-        let after = times.partition_point(|t| *t < time - SAME_TIME);
-        let sampled = times.get(after).is_some_and(|t| *t <= time + SAME_TIME);
-        // What lies beyond an end says what is there.
-        let end = i == 0 || i + 1 == frames.len();
-        if map.frames[i] != sampled && !(end && map.frames[i]) {
+    let mut samples = samples(mesh);
+    samples.sort_by(f64::total_cmp);
+    // Frames with their times, both rising.
+    let own = (0..frames.len()).zip(frames);
+    let own: Vec<(usize, f64)> = own
+        .filter_map(|(i, expected)| Some((i, survey.times[(*expected)?])))
+        .collect();
+    let (Some((_, start)), Some((_, end))) = (own.first(), own.last()) else {
+        return None;
+    };
+    const NEAR: f64 = 1.5 * SAME_TIME;
+    // Each sample is in some frame near it, each frame that is said to be one has one near it; what lies beyond an end says what is there.
+    for &at in samples.iter().filter(|at| *at >= start && *at <= end) {
+        let first = own.partition_point(|(_, t)| *t < at - NEAR);
+        let mut near = own[first..].iter().take_while(|(_, t)| *t <= at + NEAR);
+        let there = near.clone().next().is_some();
+        if there && !near.any(|(i, _)| map.frames[*i]) {
             return Some(format!(
-                "says that frame {i} is {} sample of the source: it would come back with other samples",
-                if sampled { "no" } else { "a" }
+                "says that no frame is the sample of the source at {at} s: it would not come back"
             ));
         }
     }
-    None
+    let ends = [0, frames.len() - 1];
+    let said = own
+        .iter()
+        .filter(|(i, _)| map.frames[*i] && !ends.contains(i));
+    let mut wrong = said.filter(|(_, time)| {
+        let first = samples.partition_point(|at| *at < time - NEAR);
+        samples.get(first).is_none_or(|at| *at > time + NEAR)
+    });
+    wrong.next().map(|(frame, _)| {
+        format!("says that frame {frame} is a sample of the source, which has none there")
+    })
 }
 
 /// Times of what makes points and normals move.
