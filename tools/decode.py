@@ -225,6 +225,8 @@ def node(b):
     n.update(animated=bool(flags & 1), baked=bool(flags & 2), visibility=flags >> 2 & 3)
     n["rest"] = IDENTITY if flags & 16 else b.get("10f")
     n["tolerance"] = b.get("d")
+    n["reach"] = b.get("f") if flags & 32 else None
+    need(n["reach"] is None or n["mesh"] < 0 and 0 < n["reach"] < math.inf, "a locator that shows a mesh, or reaches nowhere")
     return n
 
 
@@ -2160,6 +2162,9 @@ class Nodes:
             if node_["mesh"] >= 0:
                 bounds = d["meshes"][node_["mesh"]]["bounds"]
                 boxes[n] = widen(boxes[n], bounds[:3], bounds[3:])
+            elif node_["reach"] is not None:
+                reach = node_["reach"]
+                boxes[n] = widen(boxes[n], [-reach] * 3, [reach] * 3)
             own, above = boxes[n], node_["parent"]
             if above < 0 or not all(own[k] <= own[k + 3] for k in range(3)):
                 continue

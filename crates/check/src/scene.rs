@@ -194,9 +194,8 @@ impl Shared {
         let may_be_hidden = |mesh: usize| records[mesh].visibility != Visibility::Always;
         let above = std::iter::successors(object.parent, |&p| objects[p].parent);
         let below_hidden = above.filter_map(|p| objects[p].mesh).any(may_be_hidden);
-        let visibility = object
-            .mesh
-            .and_then(|record| match records[record].visibility {
+        let visibility =
+            (object.mesh.or(object.locator)).and_then(|record| match records[record].visibility {
                 Visibility::Always => below_hidden.then(|| Channel::constant(vec![1])),
                 Visibility::Never => Some(Channel::constant(vec![0])),
                 Visibility::Animated => Some(self.channel(

@@ -17,6 +17,7 @@ mod exact;
 mod frames;
 mod layer;
 mod local;
+mod locators;
 mod nearest;
 mod polygons;
 mod report;
@@ -26,10 +27,11 @@ mod rings;
 mod surface;
 mod survey;
 mod tree;
+mod way_back;
 
 pub use report::{
-    ClipReport, Failure, LayerReport, LevelReport, MAX_FAILURES, Matched, MeshReport, Report,
-    RigReport, TierReport,
+    ClipReport, Failure, LayerReport, LevelReport, LocatorReport, MAX_FAILURES, Matched,
+    MeshReport, Report, RigReport, TierReport,
 };
 pub use surface::distances;
 
@@ -81,12 +83,14 @@ pub fn verify(
     match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
+    let places = locators::match_nodes(&survey, reel, &mut failures);
     let plan = Plan {
         survey: &survey,
         reel,
         asked: &asked,
         frames,
         shows,
+        places,
         units,
     };
     if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
@@ -102,13 +106,19 @@ pub fn verify(
     let levels = detail::check(reel, asked.lod, &mut failures)?;
     let numbers = riding::check(&plan, &mut failures)?;
     let rigs = rig::check(&plan, &asked, &mut failures)?;
-    let (stats, found) = plan.run(progress)?;
+    let (stats, locators, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
     let meshes = mesh_reports(&plan, &stats, &levels, &numbers, &broken);
+    let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
-    let ok = report.ok && rigs.iter().all(|rig| rig.ok);
-    Ok(Report { ok, rigs, ..report })
+    let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
+    Ok(Report {
+        ok,
+        rigs,
+        locators,
+        ..report
+    })
 }
 
 fn finish(
@@ -121,6 +131,7 @@ fn finish(
         ok: failures.list.is_empty() && meshes.iter().all(|m| m.ok) && clips.iter().all(|c| c.ok),
         clips,
         rigs: Vec::new(),
+        locators: Vec::new(),
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,
@@ -384,11 +395,21 @@ fn match_meshes(
             };
         }
         if record.method != Method::Fluid && !unit.surface {
-            unit.exact =
-                look_through_map(survey, reel, asked, unit, record, time, &path, failures)?;
+            unit.exact = look_through_map(
+                survey, reel, asked, frames, unit, record, time, &path, failures,
+            )?;
         }
         let creased = asked.smooth_angle.is_some_and(|angle| angle < 180.0)
             && unit.channels.normals == Some(channels::Normals::Computed);
+        if record.method == Method::Fluid
+            && !unit.surface
+            && let Some(map) = reel.source_map(unit.record).map_err(error)?
+        {
+            if let Some(what) = way_back::flags(&map, survey, unit, frames) {
+                failures.add(&path, None, || what);
+            }
+            unit.runs = Some(map).filter(|map| !map.runs.is_empty());
+        }
         if unit.exact.is_none() && creased {
             let times = unit.shown.clone();
             let times = (times.into_iter()).filter_map(|i| Some((i, survey.times[frames[i]?])));
@@ -444,6 +465,7 @@ fn look_through_map(
     survey: &Survey<'_>,
     reel: &Reel,
     asked: &Asked,
+    frames: &[Option<usize>],
     unit: &mut Unit,
     record: &MeshRecord,
     time: f64,
@@ -477,6 +499,14 @@ fn look_through_map(
         .as_ref()
         .map_or(&[][..], |f| &f.weld);
     let corners = unit.faces.indices.len();
+    let sizes = map.vertex_point.len() == record.vertices as usize
+        && 3 * map.triangle_face.len() == indices.len();
+    let back = (sizes && map.faces as usize == unit.faces.counts.len())
+        .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
+    let flags = way_back::flags(&map, survey, unit, frames);
+    for what in back.flatten().into_iter().chain(flags) {
+        failures.add(path, None, || what);
+    }
     let mut fail = |what: String| failures.add(path, None, || what);
     let mut exact = exact::build(
         map, &indices, polygons, corners, weld, unit.flip, &sets, &mut fail,
@@ -506,6 +536,7 @@ impl Unit {
             channels: Channels::default(),
             faces: sample::Faces::default(),
             exact: None,
+            runs: None,
             leads: HashMap::new(),
         }
     }

@@ -113,10 +113,13 @@ pub struct NodeRecord {
     pub visibility: Visibility,
     /// Transform, for animated nodes that of the first frame.
     pub rest: Transform,
-    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 without mesh.
+    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 of a node that shows nothing and is no locator.
     pub tolerance: f64,
     /// Mesh vertices are in world space (transforms could not be kept within the tolerance).
     pub baked: bool,
+    /// Above 0: a locator. It shows no mesh, and is there for its own sake. Its tolerance is that of all points of a cube around its origin
+    /// that reaches so far along each of its axes, in its own space.
+    pub reach: f32,
 }
 
 /// When a node's mesh is shown.
@@ -381,7 +384,13 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
     put_text(&node.path, out);
     put_varint(link(node.parent), out);
     put_varint(link(node.mesh), out);
-    let flags = [(node.animated, 1), (node.baked, 2), (identity, 16)];
+    let locator = node.reach > 0.0;
+    let flags = [
+        (node.animated, 1),
+        (node.baked, 2),
+        (identity, 16),
+        (locator, 32),
+    ];
     let flags = flags
         .iter()
         .fold(0, |all, &(on, bit)| all | if on { bit } else { 0 });
@@ -390,6 +399,9 @@ fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
         put_floats(&components(&node.rest), out);
     }
     put_f64(node.tolerance, out);
+    if locator {
+        put_floats(&[node.reach], out);
+    }
 }
 
 fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
@@ -558,7 +570,7 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
         return Err(Corrupt("description: mesh number out of range"));
     }
     let flags = c.u8()?;
-    if flags & !0x1F != 0 {
+    if flags & !0x3F != 0 {
         return Err(Corrupt("description: unknown node flag"));
     }
     let visibility = match flags >> 2 & 3 {
@@ -572,6 +584,16 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
     } else {
         transform(c)?
     };
+    let tolerance = amount(c)?;
+    let reach = match flags & 32 != 0 {
+        true => c.f32()?,
+        false => 0.0,
+    };
+    if flags & 32 != 0 && (mesh.is_some() || !(reach.is_finite() && reach > 0.0)) {
+        return Err(Corrupt(
+            "description: a locator shows a mesh, or reaches nowhere",
+        ));
+    }
     Ok(NodeRecord {
         path,
         parent,
@@ -580,7 +602,8 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
         baked: flags & 2 != 0,
         visibility,
         rest,
-        tolerance: amount(c)?,
+        tolerance,
+        reach,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::extract::NONE;
 use crate::layered::MeshCoder;
 use crate::prepare::Fixed;
 use crate::write::Job;
-use crate::{Error, Tolerance};
+use crate::{Error, PartsChoice, Tolerance};
 use meshreel_codec::attributes::{Attribute, Of, encode};
 use meshreel_codec::clip::extras::{MAX_VALUES, ScalarTrack};
 use meshreel_scene::{Mesh, MeshId, Numbers, Remark, Scope, sample};
@@ -79,12 +79,13 @@ fn of_mesh(
     let mut out = Vec::new();
     for numbers in sample::numbers(mesh) {
         match attribute(job, plan, coder, mesh, &numbers)? {
-            Ok(Some(attribute)) => {
+            Ok(attribute) => {
                 let groups = attribute.tracks.len();
                 (kept.attributes).push((attribute.name.clone(), attribute.components, groups));
                 out.push(attribute);
             }
-            Ok(None) => {}
+            // What tells the parts has done what it is for.
+            Err(_) if tells_parts(plan, coder, &numbers.attribute.name) => {}
             Err(what) => {
                 let what = format!("attribute {}: {what}; left out", numbers.attribute.name);
                 kept.remarks.push(Remark::new(&mesh.path, what));
@@ -97,25 +98,41 @@ fn of_mesh(
     Ok(kept)
 }
 
-/// An attribute as it is kept; none if it differs from point to point, or why it cannot be.
+/// Whether parts were asked to be told by an attribute of this name, or are.
+fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
+    let from = format!("attribute '{name}'");
+    matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
+        || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
+}
+
+const DIFFERS: &str =
+    "differs from point to point, and only what is the same all over a part is kept";
+const BETWEEN_FACES: &str = "differs between the faces or corners of a point";
+
+/// An attribute as it is kept, or why it cannot be.
 fn attribute(
     job: &Job<'_>,
     plan: &MeshPlan<'_>,
     coder: Option<&MeshCoder<'_>>,
     mesh: &Mesh,
     numbers: &Numbers,
-) -> Result<Result<Option<Attribute>, String>, Error> {
+) -> Result<Result<Attribute, String>, Error> {
     let components = numbers.components.clamp(1, 4);
     let mut reader = Reader::new(mesh, numbers);
     let (of, first) = match (numbers.attribute.scope, &plan.prepared.fixed) {
         (Scope::Constant, _) => (Of::Mesh, vec![0]),
         // Without faces of its own nothing says which vertex it belongs to.
-        (_, None) => return Ok(Ok(None)),
-        _ if plan.source.remeshed.is_some() => return Ok(Ok(None)),
+        (_, None) => {
+            let what = "is not one value of the whole mesh, and its faces change";
+            return Ok(Err(what.into()));
+        }
+        _ if plan.source.remeshed.is_some() => {
+            let what = "is not one value of the whole mesh, which has other faces now";
+            return Ok(Err(what.into()));
+        }
         (_, Some(fixed)) => match groups(job.times, plan.prepared.points, &mut reader)? {
             Err(what) => return Ok(Err(what.into())),
-            Ok(None) => return Ok(Ok(None)),
-            Ok(Some(groups)) => by_part(fixed, coder, groups),
+            Ok(groups) => by_part(fixed, coder, groups),
         },
     };
     if first.len() * components * job.times.len() > MAX_VALUES {
@@ -126,8 +143,7 @@ fn attribute(
     for &time in job.times {
         let now = match reader.at(time)? {
             Err(what) => return Ok(Err(what.into())),
-            Ok(None) => return Ok(Ok(None)),
-            Ok(Some(now)) => now,
+            Ok(now) => now,
         };
         for (own, &point) in values.chunks_mut(components).zip(&first) {
             for (component, list) in own.iter_mut().enumerate() {
@@ -160,19 +176,17 @@ fn attribute(
         for (values, &tolerance) in own.iter().zip(&tolerance) {
             match scalars::component(values, tolerance) {
                 Some((component, _)) => track.components.push(component),
-                // Ids may be any numbers.
-                None if whole => return Ok(Ok(None)),
                 None => return Ok(Err("has a number beyond those of f32, or none".into())),
             }
         }
         tracks.push(track);
     }
-    Ok(Ok(Some(Attribute {
+    Ok(Ok(Attribute {
         name: numbers.attribute.name.clone(),
         components,
         of,
         tracks,
-    })))
+    }))
 }
 
 /// Four numbers by point.
@@ -204,8 +218,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// None where faces of one point differ.
-    fn at(&mut self, time: f64) -> Result<Result<Option<Values<'_>>, &'static str>, Error> {
+    fn at(&mut self, time: f64) -> Result<Result<Values<'_>, &'static str>, Error> {
         let attribute = &self.numbers.attribute;
         let values = sample::follow(&attribute.values, self.mesh);
         let indices = attribute.indices.as_ref().filter(|i| !i.is_empty());
@@ -221,7 +234,7 @@ impl<'a> Reader<'a> {
             [of_values, indices],
         );
         if self.at == Some(at) {
-            return Ok(Ok(Some(&self.now)));
+            return Ok(Ok(&self.now));
         }
         self.at = None;
         sample::attribute_at(attribute, self.mesh, time, &mut self.values)?;
@@ -232,7 +245,7 @@ impl<'a> Reader<'a> {
             self.now.extend(value);
             self.at = value.map(|_| at);
             return Ok(match value {
-                Some(_) => Ok(Some(&self.now)),
+                Some(_) => Ok(&self.now),
                 None => Err("has no value in some frames"),
             });
         }
@@ -244,30 +257,29 @@ impl<'a> Reader<'a> {
         }
         let scope = attribute.scope;
         let now = sample::by_point(scope, &self.faces, self.positions, &self.values);
-        Ok(now.map(|now| {
-            self.now = now?;
+        Ok(now.and_then(|now| {
+            self.now = now.ok_or(BETWEEN_FACES)?;
             self.at = Some(at);
-            Some(&self.now[..])
+            Ok(&self.now[..])
         }))
     }
 }
 
-/// By point the group of points that have the same numbers in all frames; none if there are too many.
+/// By point the group of points that have the same numbers in all frames.
 fn groups(
     times: &[f64],
     points: usize,
     reader: &mut Reader<'_>,
-) -> Result<Result<Option<Vec<u32>>, &'static str>, Error> {
+) -> Result<Result<Vec<u32>, &'static str>, Error> {
     let mut group = vec![0u32; points];
     let mut last: Vec<[u32; 4]> = Vec::new();
     for &time in times {
         let now = match reader.at(time)? {
             Err(what) => return Ok(Err(what)),
-            Ok(None) => return Ok(Ok(None)),
-            Ok(Some(now)) if now.len() != points => {
+            Ok(now) if now.len() != points => {
                 return Ok(Err("has other points than its mesh"));
             }
-            Ok(Some(now)) => now,
+            Ok(now) => now,
         };
         let bits = || now.iter().map(|v| v.map(f32::to_bits));
         if bits().eq(last.iter().copied()) {
@@ -284,10 +296,10 @@ fn groups(
         let count = numbers.len();
         let many = count > FEW_GROUPS && count * POINTS_OF_A_GROUP > points;
         if count > MOST_GROUPS || many {
-            return Ok(Ok(None));
+            return Ok(Err(DIFFERS));
         }
     }
-    Ok(Ok(Some(group)))
+    Ok(Ok(group))
 }
 
 /// Groups of vertices from those of points, or of parts where each has one, and a point of each group.

@@ -3,7 +3,7 @@
 //! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no animated
 //! transform to the file: it stands still, or has one child, or all its children move anyway. It stays where the
 //! product could shear (non-uniform scale above a rotation), because two translation–rotation–scale nodes can say what
-//! one cannot.
+//! one cannot. A locator is a node for its own sake, and stays as an object with a mesh does.
 
 use crate::motion::{Inherits, Local, Motion};
 use glam::DMat4;
@@ -27,6 +27,8 @@ pub struct FlatNode {
     pub baked: bool,
     /// The object it is named after.
     pub named: usize,
+    /// A locator, and how far it reaches along its axes.
+    pub reach: Option<f32>,
 }
 
 struct Work {
@@ -38,15 +40,18 @@ struct Work {
     gone: bool,
 }
 
-/// Flattens. `selected`: objects whose mesh is compiled; `baked`: those of them whose vertices are in world space.
+/// Flattens. `selected`: objects whose mesh is compiled; `locators`: how far those reach that are one; `baked`: those of both that stand in world space,
+/// with their vertices, or by themselves.
 pub fn flatten(
     placed: &[Placed],
     selected: &[bool],
+    locators: &[Option<f32>],
     baked: &[bool],
     motion: &Motion,
 ) -> Vec<FlatNode> {
     let n = placed.len();
-    let mut needed: Vec<bool> = (0..n).map(|i| selected[i] && !baked[i]).collect();
+    let kept = |i: usize| (selected[i] || locators[i].is_some()) && !baked[i];
+    let mut needed: Vec<bool> = (0..n).map(kept).collect();
     for i in (0..n).rev() {
         if let (true, Some(parent)) = (needed[i], placed[i].parent) {
             needed[parent] |= motion.local[i].inherits == Inherits::Always;
@@ -77,7 +82,7 @@ pub fn flatten(
     for only_still in [true, false] {
         for i in 0..n {
             let node = &work[i];
-            if node.gone || selected[i] && !baked[i] || only_still && node.state.animated {
+            if node.gone || kept(i) || only_still && node.state.animated {
                 continue;
             }
             let children = children_left(&work, i);
@@ -92,15 +97,17 @@ pub fn flatten(
     let mut nodes: Vec<FlatNode> = Vec::new();
     let mut number = vec![usize::MAX; n];
     for i in 0..n {
-        if selected[i] && baked[i] {
+        if baked[i] && (selected[i] || locators[i].is_some()) {
+            let shown = selected[i];
             nodes.push(FlatNode {
                 parent: None,
-                chain: Vec::new(),
-                mesh: Some(i),
-                animated: false,
-                world: false,
-                baked: true,
+                chain: if shown { Vec::new() } else { vec![i] },
+                mesh: shown.then_some(i),
+                animated: !shown && moves_in_world(placed, motion, i),
+                world: !shown,
+                baked: shown,
                 named: i,
+                reach: locators[i].filter(|_| !shown),
             });
         }
         if work[i].gone {
@@ -115,9 +122,22 @@ pub fn flatten(
             world: work[i].world,
             baked: false,
             named: i,
+            reach: locators[i].filter(|_| kept(i)),
         });
     }
     nodes
+}
+
+fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
+    let mut at = Some(i);
+    while let Some(j) = at {
+        let local = &motion.local[j];
+        if local.animated || local.inherits == Inherits::Mixed {
+            return true;
+        }
+        at = placed[j].parent;
+    }
+    false
 }
 
 fn mergeable(parent: &Work, child: &Work) -> bool {
@@ -160,6 +180,11 @@ fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
 }
 
 impl FlatNode {
+    /// The object whose visibility and tolerance are its own: whose mesh it shows, or the locator that it is.
+    pub fn shown(&self) -> Option<usize> {
+        self.mesh.or(self.reach.map(|_| self.named))
+    }
+
     /// Its matrix relative to its parent, at the time that `world` was evaluated for.
     pub fn matrix(&self, world: &World<'_>) -> DMat4 {
         match (self.world, self.chain.last()) {
@@ -179,6 +204,8 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
     for (i, node) in nodes.iter().enumerate() {
         depth[i] = node.parent.map_or(0, |p| depth[p] + 1);
         let kind = match (node.mesh.is_some(), node.animated, node.baked) {
+            (false, true, _) if node.reach.is_some() => "locator, moving",
+            (false, false, _) if node.reach.is_some() => "locator",
             (true, _, true) => "mesh, baked to world space",
             (true, true, _) => "mesh, moving",
             (true, false, _) => "mesh",
@@ -253,12 +280,25 @@ mod tests {
         }
         /// Flattens, and checks that every mesh is where it was in every frame.
         fn flat(&self, baked: &[usize]) -> Vec<FlatNode> {
+            self.flat_with(&[], baked)
+        }
+        fn flat_with(&self, locators: &[usize], baked: &[usize]) -> Vec<FlatNode> {
             let Tree(scene, selected) = self;
             let placed = scene.expand().unwrap();
             let baked: Vec<bool> = (0..placed.len()).map(|i| baked.contains(&i)).collect();
+            let reach = |i: usize| locators.contains(&i).then_some(0.5);
+            let locators: Vec<Option<f32>> = (0..placed.len()).map(reach).collect();
             let times = [0.0, 1.0, 2.0];
             let motion = scan(scene, &placed, selected, &times).unwrap();
-            let nodes = flatten(&placed, selected, &baked, &motion);
+            let nodes = flatten(&placed, selected, &locators, &baked, &motion);
+            let there = |i: usize| {
+                nodes
+                    .iter()
+                    .filter(move |n| n.reach.is_some() && n.named == i)
+            };
+            assert!(
+                (0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some()))
+            );
             let mut world = World::new(scene, &placed).unwrap();
             for time in times {
                 world.evaluate(time).unwrap();
@@ -267,6 +307,10 @@ mod tests {
                     assert!(node.parent.is_none_or(|p| p < n), "parents come first");
                     let own = node.matrix(&world);
                     matrices.push(node.parent.map_or(own, |p| matrices[p] * own));
+                    if node.reach.is_some() {
+                        let right = world.matrix[node.named];
+                        assert!(matrices[n].abs_diff_eq(right, 1e-6), "locator at {time}");
+                    }
                     if let Some(i) = node.mesh {
                         let right = match node.baked {
                             true => DMat4::IDENTITY,
@@ -370,6 +414,29 @@ mod tests {
         assert!(nodes[0].baked && nodes[0].chain.is_empty());
         assert_eq!(nodes[1].chain, [0, 1]);
         assert!(tree.flat(&[0, 1]).iter().all(|n| n.baked));
+    }
+
+    #[test]
+    fn locators_stay_with_their_names() {
+        let mut tree = Tree::new();
+        let still = tree.add(None, &[turn(1.0)], false);
+        let a = tree.add(Some(still), &moving(), false);
+        let tip = tree.add(Some(a), &[turn(2.0)], false);
+        tree.add(Some(a), &[turn(0.3)], true);
+        // One that moves is not merged into what hangs below it.
+        let nodes = tree.flat_with(&[a, tip], &[]);
+        assert_eq!((nodes.len(), nodes[0].chain.len()), (3, 2));
+        let moving_nodes = |nodes: &[FlatNode]| nodes.iter().filter(|n| n.animated).count();
+        assert_eq!(moving_nodes(&nodes), 1);
+        // In the world by itself; what is below still stands on it.
+        let nodes = tree.flat_with(&[a, tip], &[a]);
+        assert!(nodes[0].world && nodes[0].parent.is_none() && nodes[0].reach.is_some());
+        assert_eq!(moving_nodes(&nodes), 2);
+        tree.flat_with(&[a, tip], &[a, tip]);
+        tree.inherits(tip, &[true, false, true]);
+        for baked in [&[][..], &[a], &[tip], &[a, tip]] {
+            tree.flat_with(&[a, tip], baked);
+        }
     }
 
     #[test]

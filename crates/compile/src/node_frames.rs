@@ -39,14 +39,14 @@ impl<'a> NodeFrames<'a> {
             placements.iter().for_each(|&i| of[i] = Some(m as u32));
         }
         let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
-        let meshes = job.nodes.iter().filter_map(|n| n.mesh);
+        let shown = job.nodes.iter().filter_map(|n| n.shown());
         Ok(NodeFrames {
             job,
             tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
             mesh_of: (job.nodes.iter())
                 .map(|n| n.mesh.and_then(|i| of[i]))
                 .collect(),
-            animated: meshes
+            animated: shown
                 .filter(|&i| visible(i) == Visibility::Animated)
                 .collect(),
             next: 0,

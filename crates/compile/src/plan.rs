@@ -4,9 +4,9 @@ use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
 use crate::fineness;
 use crate::flatten::{self, FlatNode};
-use crate::mesh::trs::{error_over_box, rows};
+use crate::locators;
 use crate::meter::{Meter, Share};
-use crate::motion::{self, FrameSet, Motion, Tracks};
+use crate::motion::{self, FrameSet, Motion};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
@@ -14,19 +14,21 @@ use crate::selection::{Selection, glob};
 use crate::skin::Found;
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
-    ranges, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, left_out,
+    nodes, ranges, write,
 };
 use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
 use meshreel_codec::soft::schedule::Schedule;
-use meshreel_scene::sample::{Channels, World};
+use meshreel_scene::sample::Channels;
 use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+mod transforms;
 
 /// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured to take.
 const MESH: u64 = 23_000;
@@ -83,13 +85,22 @@ pub fn compile(
     };
 
     let placed = scene.expand()?;
-    let selected = compiler.select(&placed)?;
-    let times = compiler.times(&placed, &selected)?;
+    let (selected, locators) = compiler.select(&placed)?;
+    let kept: Vec<bool> = selected
+        .iter()
+        .zip(&locators)
+        .map(|(s, l)| *s || *l)
+        .collect();
+    let left_out = left_out::remarks(scene, &placed, &kept, options)?;
+    compiler.remarks.extend(left_out);
+    let times = compiler.times(&placed, &selected, &kept)?;
     let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
     if let Some(said) = ranges::said(&ranges) {
         compiler.pass("ranges", said);
     }
-    let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
+    let mut motion = pool.install(|| motion::scan(scene, &placed, &kept, &times))?;
+    let found = [&selected[..], &locators];
+    let diagonals = pool.install(|| locators::diagonals(scene, &placed, found, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
     if let Some(outcome) = &outcome {
@@ -98,8 +109,9 @@ pub fn compile(
     let same = compiler.identical(&placed, &selected)?;
     let mut meshes =
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
-    let (nodes, errors) =
-        pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
+    let (nodes, errors) = pool.install(|| {
+        compiler.flatten(&placed, found, &diagonals, &mut motion, &mut meshes, &times)
+    })?;
     let plans =
         pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
     let held = plans.len() as u64 * MESH;
@@ -150,7 +162,7 @@ pub fn compile(
         tolerances: errors,
         options,
         motion: &motion,
-        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &selected),
+        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &kept),
         exact: false,
         loose: Default::default(),
     };
@@ -227,15 +239,15 @@ impl<'a> Compiler<'a> {
         self.passes.push((name.into(), what));
     }
 
-    /// Which placed objects' meshes are compiled.
-    fn select(&mut self, placed: &[Placed]) -> Result<Vec<bool>, Error> {
+    /// Which placed objects' meshes are compiled, and which are locators.
+    fn select(&mut self, placed: &[Placed]) -> Result<(Vec<bool>, Vec<bool>), Error> {
         let selection = Selection::new(self.options)?;
         let mut selected = vec![false; placed.len()];
         let mut all = 0;
-        let meshes = placed
-            .iter()
-            .filter(|place| self.scene.nodes[place.node].mesh.is_some());
-        let paths = meshes.map(|place| &place.path[..]);
+        let locators = meshreel_scene::locators::find(self.scene, placed, &|_| true);
+        let meshes = (placed.iter().zip(&locators))
+            .filter(|(place, locator)| **locator || self.scene.nodes[place.node].mesh.is_some());
+        let paths = meshes.map(|(place, _)| &place.path[..]);
         let unused = Selection::unused(self.options, self.scene.clips.is_empty(), paths)?;
         self.remarks.extend(unused);
         for (i, place) in placed.iter().enumerate() {
@@ -274,9 +286,15 @@ impl<'a> Compiler<'a> {
             };
             return Err(Error::Unsupported { what });
         }
-        self.pass("select", format!("{count} of {all} placed meshes"));
+        let has = |(place, locator): (&Placed, bool)| locator && selection.has(&place.path);
+        let locators: Vec<bool> = placed.iter().zip(locators).map(has).collect();
+        let said = match locators.iter().filter(|l| **l).count() {
+            0 => String::new(),
+            others => format!(", {others} locators (nodes without meshes)"),
+        };
+        self.pass("select", format!("{count} of {all} placed meshes{said}"));
         self.named_parts(placed, &selected)?;
-        Ok(selected)
+        Ok((selected, locators))
     }
 
     /// A name of an attribute that no mesh has is a mistake; some may lack it.
@@ -305,9 +323,13 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
-        let times =
-            sample::frame_times(self.scene, placed, selected, &self.options.frame_options())?;
+    fn times(
+        &mut self,
+        placed: &[Placed],
+        selected: &[bool],
+        kept: &[bool],
+    ) -> Result<Vec<f64>, Error> {
+        let times = sample::frame_times(self.scene, placed, kept, &self.options.frame_options())?;
         // Without attributes: where they alone make it longer, that is a slip of an exporter, most of the time.
         let (start, end) = (times[0], times[times.len() - 1]);
         if self.options.range.is_none() {
@@ -320,15 +342,27 @@ impl<'a> Compiler<'a> {
                 },
                 ..self.options.frame_options()
             };
-            let own = sample::frame_times(self.scene, placed, selected, &moving)?;
+            let own = sample::frame_times(self.scene, placed, kept, &moving)?;
             let (first, last) = (own[0], own[own.len() - 1]);
-            if own.len() > 1 && (start + SAME_TIME < first || last + SAME_TIME < end) {
+            let beyond =
+                |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+            if own.len() > 1 && beyond(first, last) {
                 self.remarks.push(Remark::new(
                     "/",
                     format!(
                         "normals, uvs, colours or other attributes change from {start} s to {end} s and all else from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond"
                     ),
                 ));
+            } else if kept != selected {
+                let options = self.options.frame_options();
+                let own = sample::frame_times(self.scene, placed, selected, &options)?;
+                let (first, last) = (own[0], own[own.len() - 1]);
+                if own.len() > 1 && beyond(first, last) {
+                    let what = format!(
+                        "locators (nodes without meshes) move from {start} s to {end} s and meshes from {first} s to {last} s; --range {first}s:{last}s leaves away what is beyond, --exclude the nodes"
+                    );
+                    self.remarks.push(Remark::new("/", what));
+                }
             }
         }
         if times.len() > sample::MAX_FRAMES {
@@ -580,11 +614,17 @@ impl<'a> Compiler<'a> {
     fn flatten(
         &mut self,
         placed: &[Placed],
-        selected: &[bool],
+        [selected, found]: [&[bool]; 2],
+        diagonals: &[Option<f64>],
         motion: &mut Motion,
         meshes: &mut Vec<Candidate<'a>>,
         times: &[f64],
     ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
+        let promises = locators::promises(placed, found, diagonals, motion, |path| {
+            self.tolerance(path)
+        });
+        let reach: Vec<Option<f32>> = promises.iter().map(|p| Some(p.as_ref()?.reach)).collect();
+        let mut locator_remarks = Vec::new();
         let mut baked = vec![false; placed.len()];
         let mut candidate_of = vec![usize::MAX; placed.len()];
         for (c, candidate) in meshes.iter().enumerate() {
@@ -594,11 +634,21 @@ impl<'a> Compiler<'a> {
                 .for_each(|&i| candidate_of[i] = c);
         }
         loop {
-            let nodes = flatten::flatten(placed, selected, &baked, motion);
+            let nodes = flatten::flatten(placed, selected, &reach, &baked, motion);
             let mut budgets =
                 self.measure_transforms(placed, &nodes, meshes, &candidate_of, motion, times)?;
-            let mut more = Vec::new();
+            let (mut more, mut apart) = (Vec::new(), false);
+            locator_remarks.clear();
             for node in &nodes {
+                let i = node.named;
+                if let (Some(_), Some(promise)) = (node.reach, &promises[i]) {
+                    let (budget, path) = (&mut budgets[i], &placed[i].path);
+                    let floor = 4.0 * ulp(budget.reach);
+                    let alone = baked[i] || budget.reach > f64::from(f32::MAX);
+                    baked[i] |=
+                        locators::settle(path, promise, floor, alone, budget, &mut locator_remarks);
+                    apart |= baked[i] && !alone;
+                }
                 let Some(i) = node.mesh else { continue };
                 let candidate = &meshes[candidate_of[i]];
                 let extent = &candidate.prepared.object_extent;
@@ -644,7 +694,21 @@ impl<'a> Compiler<'a> {
                     ));
                 }
             }
+            if more.is_empty() && apart {
+                continue;
+            }
             if more.is_empty() {
+                for (i, _) in found
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, f)| **f && motion.broken[*i])
+                {
+                    locator_remarks.push(Remark::new(
+                        &placed[i].path,
+                        "its transform is not finite in some frames, where the last one that is holds",
+                    ));
+                }
+                self.remarks.append(&mut locator_remarks);
                 self.pass(
                     "flatten",
                     format!(
@@ -652,7 +716,11 @@ impl<'a> Compiler<'a> {
                         placed.len(),
                         nodes.len(),
                         nodes.iter().filter(|n| n.animated).count(),
-                        baked.iter().filter(|b| **b).count()
+                        baked
+                            .iter()
+                            .zip(selected)
+                            .filter(|(b, s)| **b && **s)
+                            .count()
                     ),
                 );
                 return Ok((nodes, budgets));
@@ -692,104 +760,6 @@ impl<'a> Compiler<'a> {
                 });
             }
         }
-    }
-
-    fn world_matrices(
-        &self,
-        placed: &[Placed],
-        times: &[f64],
-        wanted: &[(usize, bool)],
-    ) -> Result<Vec<Vec<glam::DMat4>>, Error> {
-        let mut world = World::new(self.scene, placed)?;
-        let mut out = vec![Vec::with_capacity(times.len()); wanted.len()];
-        for &time in times {
-            world.evaluate(time)?;
-            for (list, (i, _)) in out.iter_mut().zip(wanted) {
-                let m = world.matrix[*i];
-                // A matrix with NaN keeps the last good one: the mesh stays where it was.
-                let good = if m.is_finite() {
-                    m
-                } else {
-                    list.last().copied().unwrap_or(glam::DMat4::IDENTITY)
-                };
-                list.push(good);
-            }
-        }
-        Ok(out)
-    }
-
-    /// How far the decoded transforms are from the source's, over the whole mesh and all frames.
-    fn measure_transforms(
-        &self,
-        placed: &[Placed],
-        nodes: &[FlatNode],
-        meshes: &[Candidate<'a>],
-        candidate_of: &[usize],
-        motion: &Motion,
-        times: &[f64],
-    ) -> Result<Vec<Budget>, Error> {
-        // Parts start without a frame before them: only for tracks that would be the same with one.
-        let parallel = nodes
-            .iter()
-            .filter(|n| n.animated)
-            .all(|node| !node.world && node.chain.iter().all(|&i| motion.local[i].steady));
-        let parts = motion::in_chunks(times, parallel, |_, times| {
-            self.measure_part(placed, nodes, meshes, candidate_of, times)
-        })?;
-        let mut budgets = vec![Budget::default(); placed.len()];
-        for part in parts {
-            for (all, part) in budgets.iter_mut().zip(part) {
-                all.transform_error = all.transform_error.max(part.transform_error);
-                all.scale = all.scale.max(part.scale);
-                all.reach = all.reach.max(part.reach);
-            }
-        }
-        Ok(budgets)
-    }
-
-    fn measure_part(
-        &self,
-        placed: &[Placed],
-        nodes: &[FlatNode],
-        meshes: &[Candidate<'a>],
-        candidate_of: &[usize],
-        times: &[f64],
-    ) -> Result<Vec<Budget>, Error> {
-        let mut budgets = vec![Budget::default(); placed.len()];
-        let mut tracks = Tracks::new(self.scene, placed, nodes)?;
-        for &time in times {
-            tracks.evaluate(time)?;
-            for (n, node) in nodes.iter().enumerate() {
-                let Some(i) = node.mesh else { continue };
-                let extent = &meshes[candidate_of[i]].prepared.extent;
-                let sides: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
-                let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
-                let budget = &mut budgets[i];
-                let decoded = &tracks.decoded[n];
-                if !node.baked {
-                    let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
-                    // NaN must count as unbounded.
-                    budget.transform_error = if error >= 0.0 {
-                        budget.transform_error.max(error)
-                    } else {
-                        f64::INFINITY
-                    };
-                }
-                let m = glam::DMat4::from_cols_array_2d(&[0, 1, 2, 3].map(|c| {
-                    [
-                        decoded[0][c],
-                        decoded[1][c],
-                        decoded[2][c],
-                        if c == 3 { 1.0 } else { 0.0 },
-                    ]
-                }));
-                budget.scale = budget.scale.max(sample::largest_scale(&m));
-                let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
-                let reach = motion::transform_box(decoded, &corners);
-                budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
-            }
-        }
-        Ok(budgets)
     }
 
     /// Tolerances to lattices; first frames quantized.
@@ -953,22 +923,6 @@ impl<'a> Compiler<'a> {
         }
         Ok((plan, candidate.placements, remarks))
     }
-
-    fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
-        let mut needed = selected.to_vec();
-        let mut total = 0;
-        for i in (0..placed.len()).rev() {
-            if let (true, Some(parent)) = (needed[i], placed[i].parent) {
-                needed[parent] = true;
-            }
-            if let (true, Some(transform)) =
-                (needed[i], &self.scene.nodes[placed[i].node].transform)
-            {
-                total += 40 * transform.matrix.len() as u64;
-            }
-        }
-        total
-    }
 }
 
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
@@ -983,7 +937,8 @@ pub fn diagonal(prepared: &Prepared) -> f64 {
     extent_diagonal(&prepared.object_extent)
 }
 
-fn extent_diagonal(extent: &Extent<3>) -> f64 {
+/// Diagonal of an extent, 0 of nothing.
+pub fn extent_diagonal(extent: &Extent<3>) -> f64 {
     (0..3)
         .map(|k| {
             let (low, high) = extent.component(k);

@@ -673,15 +673,16 @@ fn describe(
             parent: node.parent.map(|p| p as u32),
             mesh: node.mesh.and_then(|i| mesh_of[i]),
             animated: node.animated,
-            visibility: node.mesh.map_or(Visibility::Always, |i| {
+            visibility: node.shown().map_or(Visibility::Always, |i| {
                 visibility(&job.motion.visible[i], job.times.len())
             }),
             rest,
-            tolerance: node.mesh.map_or(0.0, |i| {
+            tolerance: node.shown().map_or(0.0, |i| {
                 let budget = &job.tolerances[i];
                 budget.tolerance + budget.spent
             }),
             baked: node.baked,
+            reach: node.reach.unwrap_or(0.0),
         })
         .collect();
     let meshes = job

@@ -24,7 +24,10 @@ pub(crate) fn of(description: &Description) -> Result<Option<Nodes>, Corrupt> {
             parent: node.parent,
             rest: node.rest,
             moves: node.animated,
-            bounds: node.mesh.and_then(|m| Some(meshes.get(m as usize)?.bounds)),
+            bounds: match node.mesh {
+                Some(m) => meshes.get(m as usize).map(|mesh| mesh.bounds),
+                None => (node.reach > 0.0).then(|| Node::cube(node.reach)),
+            },
         })
         .collect();
     Nodes::new(&nodes, &description.tracks).map(Some)

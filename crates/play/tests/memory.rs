@@ -198,6 +198,7 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
             rest: Transform::IDENTITY,
             tolerance: 1e-3,
             baked: false,
+            reach: 0.0,
         });
         description.meshes.push(MeshRecord {
             path,

@@ -344,6 +344,7 @@ fn worlds_at_once_are_worlds_one_by_one() {
             },
             tolerance: 0.0,
             baked: false,
+            reach: 0.0,
         });
         parent = nodes.len() as u32 - 1;
     }
@@ -673,6 +674,7 @@ fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
         rest: Transform::IDENTITY,
         tolerance: 0.01,
         baked: false,
+        reach: 0.0,
     };
     parts.description.nodes = (0..shown.len()).map(node).collect();
     parts.frames = (0..frames)

@@ -2,6 +2,7 @@
 
 use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
+use crate::model::BEFORE_STEP;
 use crate::sample::{World, transform_at};
 use crate::{Channel, Error, NodeKind, Placed, Remark, Scene, trs};
 use glam::DMat4;
@@ -46,6 +47,12 @@ pub fn clips_only(
         out.format = TRANSFORMS;
     }
     Ok(out)
+}
+
+/// A matrix as the translation, rotation and scale that it is, or else as some that are near it.
+pub fn without_shear(matrix: &DMat4) -> DMat4 {
+    let near = trs::plain(matrix).unwrap_or_else(|| trs::nearest_plain(matrix));
+    DMat4::from_scale_rotation_translation(near.scale, near.rotation, near.translation)
 }
 
 fn of_transforms(
@@ -181,8 +188,13 @@ fn track(values: &[Qvv]) -> Track {
 
 fn collect<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, keys: &mut Vec<f64>) {
     if channel.len() > 1 && !channel.is_constant() {
+        let n = channel.len();
+        // What stands right before another sample says that there is a step, and nothing of the rate.
+        let step =
+            |i: usize| i + 1 < n && channel.time(i + 1) - channel.time(i) <= 1.5 * BEFORE_STEP;
         keys.extend(
-            (0..channel.len())
+            (0..n)
+                .filter(|&i| !step(i))
                 .map(|i| channel.time(i))
                 .filter(|t| t.is_finite()),
         );

@@ -8,6 +8,7 @@ pub mod clip;
 pub mod error;
 mod grid;
 pub mod hierarchy;
+pub mod locators;
 pub mod merge;
 pub mod model;
 pub mod read;

@@ -445,6 +445,10 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
 /// Times closer than this are one (PROMISE.md §4): 10 µs.
 pub const SAME_TIME: f64 = 1e-5;
 
+/// Seconds from what was before a step to the step, where samples between which there are lines say that there is one: more than a key may be moved to a
+/// uniform time.
+pub(crate) const BEFORE_STEP: f64 = 5.0 * SAME_TIME;
+
 /// One object of the tree with instances expanded: an instance's subtree appears under it again.
 #[derive(Clone, Debug)]
 pub struct Placed {

@@ -611,3 +611,86 @@ fn polygons_and_points_come_back_where_faces_change() {
         assert!(indices.iter().all(|p| (*p as usize) < points));
     }
 }
+
+#[test]
+fn one_frame_is_an_obj() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut still = sheet("/a", 3, 1);
+    still.positions = Channel::constant(sample(&still.positions, 0));
+    write_abc(folder, "a.abc", &scene(vec![still]));
+    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.obj"]).expect(0);
+    at(folder, &["compile", "back.obj", "-o", "b.reel"]).expect(0);
+    let (was, is) = (read(folder, "a.abc"), read(folder, "back.obj"));
+    let (was, is) = (&was.meshes[0], &is.meshes[0]);
+    let both = sample(&was.positions, 0)
+        .into_iter()
+        .zip(sample(&is.positions, 0));
+    for (a, b) in both {
+        assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-3), "{a:?} {b:?}");
+    }
+    // A face of two corners is none of an .obj.
+    let mut counts = sample(&was.face_counts, 0);
+    counts.retain(|n| *n > 2);
+    assert_eq!(counts, sample(&is.face_counts, 0));
+    // Several are none.
+    write_abc(folder, "m.abc", &scene(vec![sheet("/a", 3, 4)]));
+    at(folder, &["compile", "m.abc", "-o", "m.reel"]).expect(0);
+    let refused = at(folder, &["extract", "m.reel", "-o", "none.obj"]).expect(2);
+    assert!(refused.stderr.contains("3 frames"), "{}", refused.stderr);
+    assert!(!folder.join("none.obj").exists());
+}
+
+#[test]
+fn steps_of_clips_stay_steps_in_alembic() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let nodes = serde_json::json!([{ "name": "hips", "children": [1] }, { "name": "arm" }]);
+    let keys = [0.0, 0.5, 1.0];
+    let places = [[0.0; 3], [4.0, 0.0, 0.0], [4.0, 2.0, 0.0]];
+    let lift = [[0.0; 3], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]];
+    let moved: [Moved<'_>; 2] = [(1, "STEP", &keys, &places), (0, "LINEAR", &keys, &lift)];
+    gltf(folder, nodes, &[("jump", &moved)]);
+    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    let back = read(folder, "back.abc");
+    let arm = back.nodes.iter().find(|n| n.name == "arm").unwrap();
+    let matrix = &arm.transform.as_ref().unwrap().matrix;
+    for (k, key) in keys.iter().enumerate().skip(1) {
+        for (time, place) in [
+            (key - 1e-3, places[k - 1]),
+            (key - 6e-5, places[k - 1]),
+            (key + 2e-6, places[k]),
+        ] {
+            let (i, part) = matrix.locate(f64::from(time));
+            let next = (i + 1).min(matrix.len() - 1);
+            let [a, b] = [i, next].map(|i| sample(matrix, i)[0].w_axis);
+            let off = (a.lerp(b, part).truncate().as_vec3() - glam::Vec3::from(place)).length();
+            assert!(off < 2e-3, "{time} s off by {off}");
+        }
+    }
+    // The rate is what it was.
+    let remade = at(
+        folder,
+        &[
+            "compile",
+            "back.abc",
+            "-o",
+            "b.reel",
+            "--clips-only",
+            "--json",
+        ],
+    )
+    .expect(0);
+    let said = remade.json();
+    assert!(
+        !said["remarks"].to_string().contains("uniform rate"),
+        "{said}"
+    );
+    let samples = |name: &str| {
+        at(folder, &["info", name, "--json"]).expect(0).json()["clips"][0]["samples"].clone()
+    };
+    assert_eq!(samples("a.reel"), samples("b.reel"));
+    at(folder, &["verify", "back.abc", "b.reel"]).expect(0);
+}

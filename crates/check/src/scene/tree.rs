@@ -20,6 +20,8 @@ pub(super) struct Object {
     pub transform: Option<Carried>,
     /// The record whose mesh it shows.
     pub mesh: Option<usize>,
+    /// The record of the locator that it is.
+    pub locator: Option<usize>,
 }
 
 /// Which of a record's transforms.
@@ -42,7 +44,13 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
     let mut places = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
         places.push(match node.mesh {
-            None => tree.ensure(&paths[i]),
+            None => {
+                let at = tree.ensure(&paths[i]);
+                if node.reach > 0.0 {
+                    tree.objects[at].locator = Some(i);
+                }
+                at
+            }
             Some(_) => {
                 let own = needs_own(node, leaders[i], &paths[i], &tree);
                 tree.place_mesh(&paths[i], own.then_some(Carried::Local(i)), i)
@@ -50,12 +58,26 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
         });
     }
     for (i, node) in nodes.iter().enumerate() {
-        if node.mesh.is_none() || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i) {
+        let locator = node.reach > 0.0;
+        if !locator && node.mesh.is_none()
+            || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i)
+        {
             continue;
         }
-        tree.remove_mesh(places[i]);
+        if locator {
+            // What hangs below it in the source moves with it no more, and is found to be wrong in its turn.
+            let old = &mut tree.objects[places[i]];
+            old.locator = None;
+            old.transform = old.transform.filter(|t| *t != Carried::Local(i));
+        } else {
+            tree.remove_mesh(places[i]);
+        }
         let path = tree.world_path(&paths[i]);
         let still = is_still(nodes, i);
+        if locator {
+            tree.place_locator(&path, (!still).then_some(Carried::World(i)), i);
+            continue;
+        }
         tree.place_mesh(&path, (!still).then_some(Carried::World(i)), i);
     }
     tree.finish()
@@ -211,6 +233,7 @@ impl Tree {
                 parent,
                 transform: None,
                 mesh: None,
+                locator: None,
             });
             let at = self.objects.len() - 1;
             self.by_path.insert(path.into(), at);
@@ -256,6 +279,14 @@ impl Tree {
         at
     }
 
+    /// Puts a locator at `path`, or with a number behind where that is taken.
+    fn place_locator(&mut self, path: &str, carried: Option<Carried>, record: usize) {
+        let free = self.free(path.to_owned());
+        let at = self.ensure(&free);
+        self.objects[at].transform = carried;
+        self.objects[at].locator = Some(record);
+    }
+
     /// Takes a mesh away again, with the transform that was made for it alone.
     fn remove_mesh(&mut self, at: usize) {
         let Some(record) = self.objects[at].mesh.take() else {
@@ -294,9 +325,18 @@ impl Tree {
             self.worlds.insert(top.into(), free);
         }
         let world = &self.worlds[top];
-        match rest {
+        let found = match rest {
             Some(rest) => format!("{world}/{rest}"),
             None => world.clone(),
+        };
+        // There too something above may have a transform by now.
+        let moved = all_above(&found).any(|above| {
+            let object = self.by_path.get(above).map(|&at| &self.objects[at]);
+            object.is_some_and(|object| object.transform.is_some())
+        });
+        match moved {
+            true => self.free(format!("/{}_world", leaf(path))),
+            false => found,
         }
     }
 
@@ -312,7 +352,8 @@ impl Tree {
             let carried = object.transform.map(|c| match c {
                 Carried::Local(record) | Carried::World(record) => record,
             });
-            let own = object.mesh.into_iter().chain(carried).min();
+            let shown = object.mesh.into_iter().chain(object.locator);
+            let own = shown.chain(carried).min();
             first[i] = first[i].min(own.unwrap_or(usize::MAX));
             if first[i] == usize::MAX {
                 continue;
@@ -367,6 +408,7 @@ mod tests {
             },
             tolerance: 0.0,
             baked: false,
+            reach: 0.0,
         }
     }
 

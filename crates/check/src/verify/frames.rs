@@ -5,14 +5,16 @@ use crate::verify::asked::Asked;
 use crate::verify::channels::{Channels, Normals};
 use crate::verify::compare::Attributes;
 use crate::verify::exact::Exact;
+use crate::verify::locators;
 use crate::verify::nearest::Pairing;
 use crate::verify::polygons::{Polygons, usable};
 use crate::verify::report::{Failures, Stats, beyond};
 use crate::verify::surface;
 use crate::verify::survey::{Survey, apply};
+use crate::verify::way_back;
 use glam::DVec3;
 use meshreel::FrameKind;
-use meshreel::{FrameDecoder, MeshView, Reel};
+use meshreel::{FrameDecoder, MeshView, Reel, SourceMap};
 use meshreel_scene::{Error, Mesh, MeshId, sample, sample::World};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -30,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub frames: Vec<Option<usize>>,
     /// Per placement where it is in the file.
     pub shows: Vec<Option<Show>>,
+    /// Per locator where it is in the file.
+    pub places: Vec<Option<locators::Place>>,
     pub units: Vec<Unit>,
 }
 
@@ -66,6 +70,8 @@ pub(crate) struct Unit {
     pub faces: sample::Faces,
     /// Through the source map; none: nearest points.
     pub exact: Option<Exact>,
+    /// Of a mesh whose faces change, maps of its frames, for the way back.
+    pub runs: Option<SourceMap>,
     /// By frame of the file, where there is no map and creases count, the time of the first frame of its run: frames one after the other with the
     /// same faces and as many points.
     pub leads: HashMap<usize, f64>,
@@ -82,8 +88,9 @@ impl Plan<'_> {
     pub fn run(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(Vec<Stats>, Failures), Error> {
+    ) -> Result<(Vec<Stats>, Vec<locators::Found>, Failures), Error> {
         let mut stats = vec![Stats::default(); self.shows.len()];
+        let mut locators = vec![locators::Found::default(); self.places.len()];
         let mut failures = Failures::default();
         let jobs = self.jobs();
         let workers = Mutex::new(Vec::new());
@@ -103,6 +110,7 @@ impl Plan<'_> {
                     };
                     let mut found = Found {
                         stats: vec![Stats::default(); self.shows.len()],
+                        locators: vec![locators::Found::default(); self.places.len()],
                         failures: Failures::default(),
                     };
                     for frame in job.clone() {
@@ -123,10 +131,12 @@ impl Plan<'_> {
                     .iter_mut()
                     .zip(&found.stats)
                     .for_each(|(all, part)| all.append(part));
+                let all = locators.iter_mut().zip(&found.locators);
+                all.for_each(|(all, part)| all.append(part));
                 failures.append(found.failures);
             }
         }
-        Ok((stats, failures))
+        Ok((stats, locators, failures))
     }
 
     /// Runs of frames that begin at index frames.
@@ -148,6 +158,7 @@ impl Plan<'_> {
 
 pub(crate) struct Found {
     pub stats: Vec<Stats>,
+    pub locators: Vec<locators::Found>,
     pub failures: Failures,
 }
 
@@ -199,6 +210,15 @@ impl<'a> Worker<'a> {
         };
         let time = plan.survey.times[expected];
         self.world.evaluate(time)?;
+        locators::compare(
+            plan.survey,
+            &plan.places,
+            &self.decoder,
+            &self.world,
+            [frame, expected],
+            &mut found.locators,
+            &mut found.failures,
+        );
         for unit in &plan.units {
             let mut visible = Vec::new();
             for &p in &unit.placements {
@@ -281,8 +301,64 @@ impl<'a> Worker<'a> {
         match &unit.exact {
             _ if unit.surface => self.surfaces(visible, frame, &source, &decoded, found),
             Some(exact) => self.exact(unit, exact, visible, frame, &source, &decoded, found),
-            None => self.nearest(unit, visible, frame, &source, &decoded, found),
+            None => {
+                self.way_back(unit, visible[0], frame, &source, &decoded, found)?;
+                self.nearest(unit, visible, frame, &source, &decoded, found)
+            }
         }
+    }
+
+    /// A frame's own map: points and faces as they come back.
+    fn way_back(
+        &self,
+        unit: &Unit,
+        here: usize,
+        frame: usize,
+        source: &Source<'_>,
+        decoded: &Decoded<'_>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let plan = self.plan;
+        let (Some(map), Some(show)) = (
+            unit.runs.as_ref().and_then(|map| map.of_frame(frame)),
+            &plan.shows[here],
+        ) else {
+            return Ok(());
+        };
+        let (view, points) = (&decoded.view, &source.points);
+        let fits = map.vertex_point.len() == view.vertex_count()
+            && 3 * map.triangle_face.len() == view.indices().len()
+            && map.points as usize == points.len();
+        if !fits {
+            let what = "its map back to the source does not fit its vertices, triangles and points";
+            fail(plan, found, here, frame, what.into());
+            return Ok(());
+        }
+        let mut faces = sample::Faces::default();
+        sample::faces_at(source.mesh, source.time, &mut faces)?;
+        let winding = source.mesh.winding;
+        if let Some(what) = way_back::faces(map, view.indices(), &faces, winding, unit.flip) {
+            fail(plan, found, here, frame, what);
+        }
+        let matrix = &self.world.matrix[plan.survey.placements[here].placed];
+        if !matrix.is_finite() {
+            return Ok(());
+        }
+        let world = self.decoder.world(show.node);
+        for (v, &p) in map.vertex_point.iter().enumerate() {
+            let point = points[p as usize];
+            let right = matrix.transform_point3(DVec3::from_array(point.map(f64::from)));
+            let off = (apply(&world, decoded.position(v)) - right).length();
+            if usable(point) && beyond(off, show.tolerance) {
+                let what = format!(
+                    "point {p} comes back {off:e} off, {:e} is allowed: its map back to the source is wrong",
+                    show.tolerance
+                );
+                fail(plan, found, here, frame, what);
+                break;
+            }
+        }
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)]

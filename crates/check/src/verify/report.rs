@@ -11,6 +11,8 @@ pub struct Report {
     pub frames: usize,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
+    /// One entry per locator: nodes that show no mesh and are there for their own sake.
+    pub locators: Vec<LocatorReport>,
     /// One entry per clip of the source.
     pub clips: Vec<ClipReport>,
     /// One entry per rig of the file.
@@ -77,6 +79,21 @@ pub struct MeshReport {
     pub matched: Matched,
     /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
     pub blended: usize,
+    /// Nothing failed here.
+    pub ok: bool,
+}
+
+/// A node without a mesh.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LocatorReport {
+    /// Path of the object.
+    pub path: String,
+    /// Frames in which it was compared.
+    pub frames: usize,
+    /// Largest distance allowed of any point of its cube, world units.
+    pub tolerance: f64,
+    /// Largest distance found.
+    pub max_error: f64,
     /// Nothing failed here.
     pub ok: bool,
 }

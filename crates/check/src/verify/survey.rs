@@ -3,10 +3,11 @@
 
 use crate::verify::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
+use crate::verify::locators::{self, Locator};
 use crate::verify::polygons::usable;
 use glam::{DMat4, DVec3};
 use meshreel_scene::{
-    Error, Mesh, MeshId, Placed, Scene,
+    Error, Mesh, MeshId, Placed, Scene, locators as nodes,
     sample::{self, World, largest_scale},
 };
 use rayon::prelude::*;
@@ -21,6 +22,8 @@ pub(crate) struct Survey<'a> {
     pub placements: Vec<Placement>,
     /// Per source mesh, where it is placed.
     pub meshes: Vec<Option<Facts>>,
+    /// Nodes without meshes that have to be in the file.
+    pub locators: Vec<Locator>,
 }
 
 /// A mesh at a place in the tree.
@@ -74,7 +77,9 @@ impl<'a> Survey<'a> {
                 mesh.is_some_and(|m| !m.positions.is_empty()) && asked.selects(&p.path)
             })
             .collect();
-        let times = sample::frame_times(scene, &placed, &selected, &asked.frames)?;
+        let found = nodes::find(scene, &placed, &|path| asked.selects(path));
+        let kept: Vec<bool> = selected.iter().zip(&found).map(|(s, f)| *s || *f).collect();
+        let times = sample::frame_times(scene, &placed, &kept, &asked.frames)?;
         let mut placements = Vec::new();
         for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
             if let Some(mesh) = scene.nodes[place.node].mesh {
@@ -100,13 +105,15 @@ impl<'a> Survey<'a> {
             times,
             placements,
             meshes,
+            locators: Vec::new(),
         };
-        survey.resolve(asked)?;
+        let sizes = survey.resolve(asked)?;
+        survey.locators = locators::find(&survey, &found, &sizes, asked)?;
         Ok(survey)
     }
 
-    /// Goes through all frames once for visibility, scales and coordinates.
-    fn resolve(&mut self, asked: &Asked) -> Result<(), Error> {
+    /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed mesh in the world, where it has one.
+    fn resolve(&mut self, asked: &Asked) -> Result<Vec<Option<f64>>, Error> {
         let mut world = World::new(self.scene, &self.placed)?;
         let mut scale = vec![0.0f64; self.placements.len()];
         let mut reach = vec![0.0f64; self.placements.len()];
@@ -131,11 +138,14 @@ impl<'a> Survey<'a> {
                 }
             }
         }
+        let mut sizes = vec![None; self.placed.len()];
         for (i, placement) in self.placements.iter_mut().enumerate() {
             let Some(facts) = &self.meshes[placement.mesh] else {
                 continue;
             };
             let diagonal = (facts.high().as_dvec3() - facts.low().as_dvec3()).length();
+            let size = diagonal * scale[i];
+            sizes[placement.placed] = Some(size).filter(|size| *size > 0.0 && size.is_finite());
             let distance = match asked.tolerance(&self.placed[placement.placed].path) {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * diagonal * scale[i],
@@ -146,7 +156,7 @@ impl<'a> Survey<'a> {
             let largest = reach[i].max(f64::from(object)) * (1.0 + 1e-6);
             placement.tolerance = distance.max(4.0 * ulp(largest));
         }
-        Ok(())
+        Ok(sizes)
     }
 
     /// Path of a placement.

@@ -47,6 +47,7 @@ fn sample() -> Description {
                 },
                 tolerance: 0.0,
                 baked: false,
+                reach: 0.0,
             },
             NodeRecord {
                 path: "/root/größe".into(),
@@ -57,6 +58,7 @@ fn sample() -> Description {
                 rest: Transform::IDENTITY,
                 tolerance: 0.5,
                 baked: true,
+                reach: 0.0,
             },
         ],
         meshes: vec![MeshRecord {

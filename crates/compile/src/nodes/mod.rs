@@ -8,6 +8,7 @@ pub mod geometry;
 pub mod search;
 
 use crate::Error;
+use crate::encode::MeshPlan;
 use crate::flatten::FlatNode;
 use crate::mesh::trs::decompose;
 use crate::motion::Tracks;
@@ -46,12 +47,14 @@ pub fn share(transforms: usize, coordinates: u64) -> f64 {
     (own / (own + coordinates as f64)).clamp(1.0 / 64.0, 0.95)
 }
 
-/// A mesh where a node shows it, below something that moves.
+/// A mesh where a node shows it, or a locator, below something that moves.
 struct Shape {
     node: usize,
     /// The object.
     placed: usize,
-    /// Decoded vertices, or the corners of their box.
+    /// Counts in all frames, whether it is shown or not: a locator.
+    always: bool,
+    /// Decoded vertices, or the corners of their box; of a locator, of its cube.
     points: Vec<[f64; 3]>,
     /// Those of them that lie outside.
     few: Vec<[f64; 3]>,
@@ -120,7 +123,10 @@ fn given(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
             parent: node.parent.map(|p| p as u32),
             rest: *rest,
             moves: node.animated,
-            bounds: node.mesh.and_then(|i| bounds[i]),
+            bounds: match node.mesh {
+                Some(i) => bounds[i],
+                None => node.reach.map(Node::cube),
+            },
         })
         .collect()
 }
@@ -273,6 +279,11 @@ impl<'a> NodeCoder<'a> {
         }
     }
 
+    /// Whether a frame has to be right where a shape is.
+    fn counts(&self, shape: &Shape, frame: u32) -> bool {
+        shape.always || self.job.motion.visible[shape.placed].contains(frame as usize)
+    }
+
     /// Codes what can be coded of the frames that are there.
     pub fn code(&mut self, inputs: &BTreeMap<u32, FrameInput>, groups: u32) -> Result<(), Error> {
         let there = |key: &u32| inputs.contains_key(&self.schedule.key_frame(*key));
@@ -391,8 +402,7 @@ impl<'a> NodeCoder<'a> {
         if !track.setup.moves[2] {
             target.scale = DVec3::from_array(rest.scale.map(f64::from));
         }
-        let shown =
-            |s: &&usize| self.job.motion.visible[self.shapes[**s].placed].contains(frame as usize);
+        let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
         let hidden = !place.still.iter().chain(&place.deep).any(|s| shown(&s));
         let seen = |s: &&usize| hidden || shown(s);
         let slack = if hidden { HIDDEN } else { 1.0 };
@@ -474,7 +484,12 @@ impl<'a> NodeCoder<'a> {
                 return Vec::new();
             };
             let error = |shape: &Shape| {
-                if !this.job.motion.visible[shape.placed].contains(*frame as usize) {
+                if !this.counts(shape, *frame) {
+                    return 0.0;
+                }
+                // Where a locator is nowhere, it stays where it was.
+                let nowhere = |row: &[f64; 4]| row.iter().any(|v| !v.is_finite());
+                if shape.always && input.source[shape.node].iter().any(nowhere) {
                     return 0.0;
                 }
                 let world = product(&coded.worlds[shape.above], &shape.between);
@@ -651,7 +666,7 @@ fn still_above(
     }
 }
 
-/// Meshes below moving nodes, in the order of the nodes.
+/// Meshes and locators at or below moving nodes, in the order of the nodes.
 fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<Shape> {
     let mut plan_of = vec![None; job.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
@@ -659,34 +674,29 @@ fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<
     }
     let mut out = Vec::new();
     for (n, node) in job.nodes.iter().enumerate() {
-        let Some((placed, m)) = node.mesh.and_then(|i| Some((i, plan_of[i]?))) else {
-            continue;
+        let plan = node.mesh.and_then(|i| plan_of[i]);
+        let placed = match (node.shown(), plan) {
+            (Some(placed), Some(_)) => placed,
+            (Some(placed), None) if node.reach.is_some() => placed,
+            _ => continue,
         };
         let (Some(above), between) = still_above(job.nodes, rest, track_of, n) else {
             continue;
         };
-        let plan = &job.plans[m].0;
         let budget = &job.tolerances[placed];
-        let mut points = Vec::new();
-        let mut own = plan.radius;
-        let few = plan.method == Method::Static
-            && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
-        if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
-            let mut values = vec![[0.0f32; 3]; base.len() / 3];
-            with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
-            values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-            values.dedup();
-            points.extend(values.iter().map(|v| v.map(f64::from)));
-            own = plan.static_error.first().copied().unwrap_or(own);
-        } else {
-            let b = plan.bounds().map(f64::from);
-            points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
-        }
+        let (points, own) = match (plan, node.reach) {
+            (Some(m), _) => points(&job.plans[m].0),
+            (None, reach) => {
+                let reach = f64::from(reach.unwrap_or(0.0));
+                (corners([-reach; 3], [reach; 3]), 0.0)
+            }
+        };
         // What verification computes differs from this by less.
         let limit = (budget.tolerance - budget.scale * own) * (1.0 - 1e-6);
         out.push(Shape {
             node: n,
             placed,
+            always: node.reach.is_some(),
             few: outermost(&points),
             points,
             limit,
@@ -696,6 +706,26 @@ fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<
         });
     }
     out
+}
+
+/// What is looked at of a mesh, and how far it is off already.
+fn points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
+    let mut points = Vec::new();
+    let mut own = plan.radius;
+    let few = plan.method == Method::Static
+        && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
+    if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
+        let mut values = vec![[0.0f32; 3]; base.len() / 3];
+        with_levels!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        values.dedup();
+        points.extend(values.iter().map(|v| v.map(f64::from)));
+        own = plan.static_error.first().copied().unwrap_or(own);
+    } else {
+        let b = plan.bounds().map(f64::from);
+        points = corners([b[0], b[1], b[2]], [b[3], b[4], b[5]]);
+    }
+    (points, own)
 }
 
 /// World matrix of a node in the first frame.

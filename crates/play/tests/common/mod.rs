@@ -361,6 +361,7 @@ fn nodes() -> Vec<NodeRecord> {
         rest: Transform::IDENTITY,
         tolerance: if mesh.is_some() { 0.01 } else { 0.0 },
         baked: false,
+        reach: 0.0,
     };
     let mut nodes = vec![
         node("/root", None, None, true, Visibility::Always),

@@ -103,6 +103,25 @@ impl Row {
 }
 
 impl<R: Read> Body<'_, R> {
+    /// Says what is not taken over.
+    fn left_out(&mut self, element: &Element) {
+        let of = match element.kind {
+            Kind::Vertex => "vertices",
+            Kind::Face => "faces",
+            Kind::Strips => "strips",
+            Kind::Other => {
+                let name = element.skipped.as_deref().unwrap_or_default();
+                let what = format!("element '{name}' is not kept; left out");
+                self.tally.add(what, || "the header".into());
+                return;
+            }
+        };
+        for name in element.properties.iter().filter_map(|p| p.skipped.as_ref()) {
+            let what = format!("property '{name}' of {of} is not kept; left out");
+            self.tally.add(what, || "the header".into());
+        }
+    }
+
     fn element(&mut self, element: &Element) -> Result<(), Error> {
         let text = self.encoding == Encoding::Text;
         let left = self.size.saturating_sub(self.lines.offset());
@@ -123,6 +142,9 @@ impl<R: Read> Body<'_, R> {
             return Ok(());
         }
         let count = element.count as usize;
+        if count > 0 {
+            self.left_out(element);
+        }
         match element.kind {
             Kind::Vertex => {
                 if !(0..3).all(|i| element.has(Use::Position(i))) {

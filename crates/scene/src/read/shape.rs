@@ -4,6 +4,7 @@ use crate::{
     Attribute, Channel, Counts, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope,
     Topology, Winding,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -43,7 +44,7 @@ impl<T> Values<T> {
 
 /// Messy things met while reading, counted by kind, so that a million of them make one remark.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(BTreeMap<&'static str, Entry>);
+pub(crate) struct Tally(BTreeMap<Cow<'static, str>, Entry>);
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -54,8 +55,9 @@ struct Entry {
 
 impl Tally {
     /// One more of `what`; `place` ("line 7") is asked for the first one only.
-    pub fn add(&mut self, what: &'static str, place: impl FnOnce() -> String) {
-        match self.0.get_mut(what) {
+    pub fn add(&mut self, what: impl Into<Cow<'static, str>>, place: impl FnOnce() -> String) {
+        let what = what.into();
+        match self.0.get_mut(&what) {
             Some(entry) => entry.count += 1,
             None => {
                 self.0.insert(
@@ -79,8 +81,8 @@ impl Tally {
     }
     /// Adds what was met in `file`.
     pub fn merge(&mut self, other: &Tally, file: &str) {
-        for (&what, entry) in &other.0 {
-            let all = self.0.entry(what).or_insert_with(|| Entry {
+        for (what, entry) in &other.0 {
+            let all = self.0.entry(what.clone()).or_insert_with(|| Entry {
                 count: 0,
                 first: format!("{file}, {}", entry.first),
                 files: 0,
@@ -91,7 +93,7 @@ impl Tally {
     }
     /// One remark per kind, about `node`.
     pub fn remarks(&self, node: &str) -> Vec<Remark> {
-        let remark = |(what, entry): (&&str, &Entry)| {
+        let remark = |(what, entry): (&Cow<'static, str>, &Entry)| {
             let many = if entry.count > 1 {
                 format!(" ({} times", entry.count)
             } else {

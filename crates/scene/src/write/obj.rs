@@ -12,6 +12,18 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
+/// Writes one file, of all that is visible at `time`; it is complete or absent.
+pub fn write_frame(target: &Path, scene: &Scene, time: f64) -> Result<Vec<Remark>, Error> {
+    let placed = scene.expand()?;
+    let names = object_names(&placed);
+    let mut world = World::new(scene, &placed)?;
+    let mut remarks = BTreeSet::new();
+    let mut frame = Frame::default();
+    frame.fill((scene, &placed, &names), &mut world, time, &mut remarks)?;
+    frame.keep(target)?;
+    Ok(remarks.into_iter().collect())
+}
+
 /// Writes `folder/NAME.0001.obj` and so on, NAME being the folder's. The folder is made if it is not there; each file
 /// is complete or absent. `progress` is told how many frames of how many are done.
 pub fn write(
@@ -33,27 +45,8 @@ pub fn write(
     let mut remarks = BTreeSet::new();
     let mut frame = Frame::default();
     for (i, &time) in times.iter().enumerate() {
-        world.evaluate(time)?;
-        frame.start();
-        for (p, object) in placed.iter().enumerate() {
-            if let Some(mesh) = scene.nodes[object.node].mesh
-                && world.visible[p]
-            {
-                frame.mesh(
-                    &names[p],
-                    &scene.meshes[mesh],
-                    &world.matrix[p],
-                    time,
-                    &object.path,
-                    &mut remarks,
-                )?;
-            }
-        }
-        let file = Temporary::create(&folder.join(format!("{name}.{:0digits$}.obj", i + 1)))?;
-        let mut out = file.file();
-        out.write_all(frame.text.as_bytes())
-            .map_err(|e| Error::io(file.target(), e))?;
-        file.keep()?;
+        frame.fill((scene, &placed, &names), &mut world, time, &mut remarks)?;
+        frame.keep(&folder.join(format!("{name}.{:0digits$}.obj", i + 1)))?;
         progress(i + 1, times.len());
     }
     Ok(remarks.into_iter().collect())
@@ -102,6 +95,35 @@ impl Frame {
             text,
             ..Frame::default()
         };
+    }
+
+    /// All that is visible at a time.
+    fn fill(
+        &mut self,
+        (scene, placed, names): (&Scene, &[Placed], &[String]),
+        world: &mut World<'_>,
+        time: f64,
+        remarks: &mut BTreeSet<Remark>,
+    ) -> Result<(), Error> {
+        world.evaluate(time)?;
+        self.start();
+        for (p, object) in placed.iter().enumerate() {
+            if let Some(mesh) = scene.nodes[object.node].mesh
+                && world.visible[p]
+            {
+                let (matrix, mesh) = (&world.matrix[p], &scene.meshes[mesh]);
+                self.mesh(&names[p], mesh, matrix, time, &object.path, remarks)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&self, target: &Path) -> Result<(), Error> {
+        let file = Temporary::create(target)?;
+        let mut out = file.file();
+        out.write_all(self.text.as_bytes())
+            .map_err(|e| Error::io(file.target(), e))?;
+        file.keep()
     }
 
     fn mesh(

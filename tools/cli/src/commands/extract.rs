@@ -1,4 +1,4 @@
-//! `meshreel extract`: a `.reel` back as Alembic, glTF or a sequence of OBJ files.
+//! `meshreel extract`: a `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
 
 use super::levels;
 use crate::cli::{Bones, ExtractArgs, NOT_BUILT};
@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
 use meshreel_check::scene::{As, skin_errors, to_scene_at};
-use meshreel_scene::{Remark, Scene, Unit, write};
+use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -128,6 +128,8 @@ pub enum Kind {
     Glb,
     /// `.bvh`: a clip and its skeleton.
     Bvh,
+    /// `.obj`: one frame.
+    Obj,
     /// A directory of `.obj` files.
     ObjSequence,
 }
@@ -148,14 +150,13 @@ impl Kind {
             "abc" => Ok(Kind::Alembic),
             "glb" => Ok(Kind::Glb),
             "bvh" => Ok(Kind::Bvh),
-            "obj" => usage(
-                "an .obj holds one frame; give a directory (ending in /) for a sequence".into(),
-            ),
+            "obj" => Ok(Kind::Obj),
             later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
                 "writing .{later}: {NOT_BUILT}; give .abc, .glb, .bvh or a directory"
             )),
             _ => usage(
-                "give a name that ends in .abc, .glb or .bvh, or a directory (ending in /)".into(),
+                "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)"
+                    .into(),
             ),
         }
     }
@@ -165,6 +166,7 @@ impl Kind {
             Kind::Alembic => "alembic",
             Kind::Glb => "glb",
             Kind::Bvh => "bvh",
+            Kind::Obj => "obj",
             Kind::ObjSequence => "obj-sequence",
         }
     }
@@ -183,14 +185,15 @@ impl Kind {
             Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
             Kind::Bvh => bvh(path, scene)?,
-            Kind::ObjSequence => obj(path, scene, times, &mut step)?,
+            Kind::Obj | Kind::ObjSequence => obj(self, path, scene, times, &mut step)?,
         };
         Ok(remarks)
     }
 }
 
-/// Meshes, frame by frame.
+/// Meshes, frame by frame; or the only frame.
 fn obj(
+    kind: Kind,
     path: &Path,
     scene: &Scene,
     times: &[f64],
@@ -212,7 +215,24 @@ fn obj(
             Some(path.display().to_string()),
         ));
     }
-    let mut remarks = write::obj::write(path, scene, times, step)?;
+    let mut remarks = match (kind, times) {
+        (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
+        (Kind::Obj, _) => {
+            return Err(Failure::usage(format!(
+                "{}: an .obj holds one frame, and the file has {}; give a directory (ending in /) for a sequence",
+                path.display(),
+                units::number(times.len(), "frame")
+            )));
+        }
+        _ => write::obj::write(path, scene, times, step)?,
+    };
+    let placed = scene.expand()?;
+    let others = locators::find(scene, &placed, &|_| true);
+    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
+    if let Some((first, _)) = others.next() {
+        let what = "an .obj holds no nodes without meshes; it and all like it were left out, which .abc and .glb hold";
+        remarks.push(Remark::new(&first.path, what));
+    }
     if clips > 0 {
         let what = format!(
             "an .obj holds no clips; {} left out, which .abc, .glb and .bvh hold",

@@ -664,7 +664,11 @@ fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
 fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
     NodeInfo {
         path: node.path.clone(),
-        kind: if node.mesh.is_some() { "mesh" } else { "xform" },
+        kind: match node.mesh {
+            Some(_) => "mesh",
+            None if node.reach > 0.0 => "locator",
+            None => "xform",
+        },
         samples: if node.animated { frames } else { 1 },
         parent: node.parent,
         mesh: node.mesh,
@@ -673,7 +677,7 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
             Visibility::Never => "never",
             Visibility::Animated => "animated",
         },
-        tolerance: node.mesh.map(|_| node.tolerance),
+        tolerance: (node.mesh.is_some() || node.reach > 0.0).then_some(node.tolerance),
         baked: node.baked,
     }
 }

@@ -6,7 +6,7 @@ use crate::output::{Class, Failure, Output, one_line, remarks_json, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_check::verify::{ClipReport, LevelReport, RigReport};
+use meshreel_check::verify::{ClipReport, LevelReport, LocatorReport, RigReport};
 use meshreel_scene::Remark;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -112,8 +112,10 @@ impl Verified {
             .iter()
             .map(|m| (m.tolerance, m.max_error));
         let clips = (self.report.clips.iter()).map(|c| (c.tolerance, c.worst * c.tolerance));
+        let locators = (self.report.locators.iter()).map(|l| (l.tolerance, l.max_error));
         meshes
             .chain(clips)
+            .chain(locators)
             .max_by(|a, b| part(a.0, a.1).total_cmp(&part(b.0, b.1)))
             .unwrap_or((0.0, 0.0))
     }
@@ -153,6 +155,7 @@ impl Verified {
             .collect();
         let mut value = json!({
             "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": clips, "rigs": rigs_json(&report.rigs),
+            "locators": locators_json(&report.locators),
             "failures": failures, "more_failures": report.more_failures,
             "seconds": seconds, "remarks": remarks_json(&self.remarks),
         });
@@ -273,6 +276,7 @@ impl Verified {
         if !rows.is_empty() {
             out.push_str(&table(&head, &rows));
         }
+        out.push_str(&locator_table(&report.locators, most));
         out.push_str(&rig_table(&report.rigs));
         out.push_str(&level_table(meshes.iter().copied().take(most)));
         out.push_str(&layer_table(&report.clips));
@@ -299,6 +303,47 @@ impl Verified {
         ));
         out
     }
+}
+
+fn locators_json(locators: &[LocatorReport]) -> Vec<Value> {
+    (locators.iter())
+        .map(|l| {
+            json!({
+                "path": l.path, "frames": l.frames, "tolerance": l.tolerance, "max_error": l.max_error, "ok": l.ok,
+            })
+        })
+        .collect()
+}
+
+/// Locators, broken ones first, then those nearest to their tolerance.
+fn locator_table(locators: &[LocatorReport], most: usize) -> String {
+    if locators.is_empty() {
+        return String::new();
+    }
+    let mut sorted: Vec<&LocatorReport> = locators.iter().collect();
+    let part = |l: &LocatorReport| l.max_error / l.tolerance.max(f64::MIN_POSITIVE);
+    sorted.sort_by(|a, b| a.ok.cmp(&b.ok).then(part(b).total_cmp(&part(a))));
+    let mut rows: Vec<Vec<String>> = (sorted.iter().take(most))
+        .map(|l| {
+            vec![
+                one_line(&l.path),
+                l.frames.to_string(),
+                units::short(l.tolerance),
+                units::short(l.max_error),
+                if l.ok { "ok" } else { "BROKEN" }.to_string(),
+            ]
+        })
+        .collect();
+    if sorted.len() > most {
+        rows.push(vec![format!(
+            "… and {} more; --verbose shows all",
+            sorted.len() - most
+        )]);
+    }
+    table(
+        &["locator", "frames", "tolerance", "max error", "<check"],
+        &rows,
+    )
 }
 
 fn rigs_json(rigs: &[RigReport]) -> Vec<Value> {

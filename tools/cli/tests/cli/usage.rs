@@ -90,7 +90,6 @@ fn wrong_usage_is_exit_2_and_one_line() {
         "verify $IN",
         "verify $IN $IN",
         "extract $IN",
-        "extract x.reel -o out.obj",
         "extract x.reel -o out.xyz",
         "extract x.reel -o out",
         "demo extra",

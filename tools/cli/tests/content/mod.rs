@@ -3,6 +3,7 @@
 
 mod apart;
 pub mod build;
+mod locators;
 
 use build::*;
 use glam::{DMat4, DQuat, DVec3};

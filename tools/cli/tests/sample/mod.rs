@@ -141,6 +141,7 @@ fn node_record(path: &str, parent: Option<u32>, mesh: Option<u32>) -> NodeRecord
         rest: Transform::IDENTITY,
         tolerance: 0.01,
         baked: false,
+        reach: 0.0,
     }
 }
 

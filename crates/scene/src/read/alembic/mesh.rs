@@ -238,12 +238,25 @@ impl Attributes<'_> {
         self.remarks.push(Remark::new(&*self.place.path, what));
     }
 
+    /// Whether there is anything in a compound.
+    fn has_samples(&self, header: &PropertyHeader) -> Result<bool, Error> {
+        let parts = self.place.archive.properties(header.id)?;
+        Ok(parts
+            .iter()
+            .any(|p| p.kind == PropertyKind::Compound || p.samples > 0))
+    }
+
     /// `own`: a property of the schema itself (`uv`, `N`), whose name says what it is; else an arbitrary one, where
     /// type and interpretation do.
     fn param(&mut self, header: &PropertyHeader, own: bool) -> Result<(), Error> {
         let param = match Param::open(self.place, header) {
             Ok(Some(param)) => param,
-            Ok(None) => return Ok(()),
+            Ok(None) => {
+                if header.kind == PropertyKind::Compound && self.has_samples(header)? {
+                    self.remark(&header.name, "is no geometry parameter; left out");
+                }
+                return Ok(());
+            }
             Err(error) => {
                 let what = format!("{}; left out", broken(error)?);
                 self.remark(&header.name, &what);

@@ -347,8 +347,12 @@ impl Walk {
             NodeKind::Curves => "curves are not supported; left out",
             NodeKind::Points => "points are not supported; left out",
             NodeKind::NuPatch => "NURBS are not supported; left out",
-            NodeKind::Camera => "cameras are not supported; left out",
-            NodeKind::Light => "lights are not supported; left out",
+            NodeKind::Camera => {
+                "camera: the transform above it is kept as a node, lens values are left out"
+            }
+            NodeKind::Light => {
+                "light: the transform above it is kept as a node, colour and intensity are left out"
+            }
             NodeKind::Material => "materials are not supported; left out",
             NodeKind::Xform | NodeKind::PolyMesh | NodeKind::Other => return,
         };

@@ -8,7 +8,7 @@ use crate::{
     TimeSampling, Topology, Winding,
 };
 use glam::DVec3;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Most points of one mesh.
@@ -17,6 +17,8 @@ const MAX_POINTS: usize = 1 << 25;
 const MAX_CORNERS: usize = 1 << 27;
 /// Most sets of uvs or colours that are read.
 const MAX_SETS: usize = 8;
+/// Most names of attributes that are left out and said of one mesh.
+const MAX_NAMED: usize = 100;
 
 /// One primitive, checked.
 struct Primitive {
@@ -119,6 +121,7 @@ impl Shape {
             integers: Vec::new(),
             numbers: Vec::new(),
         };
+        let shown = name.clone();
         let (mut lines, mut empty) = (0, 0);
         for (p, primitive) in mesh.primitives.iter().enumerate() {
             let mode = match primitive.mode {
@@ -172,13 +175,15 @@ impl Shape {
         if out.primitives.iter().any(|p| p.targets.len() != targets) {
             return Err(document.wrong("primitives of different morph targets", at(0)));
         }
-        let own = out.primitives[0].own.iter().take(MAX_SETS);
+        let own = out.primitives[0].own.iter();
         for (name, components) in own
             .map(|o| (o.name.clone(), o.components))
             .collect::<Vec<_>>()
         {
             let same = |own: &Own| own.name == name && own.components == components;
-            if !out.primitives.iter().all(|p| p.own.iter().any(same)) {
+            if !out.primitives.iter().all(|p| p.own.iter().any(same))
+                || out.integers.len() + out.numbers.len() == MAX_SETS
+            {
                 continue;
             }
             if components == 1 && out.integers(&name, &mut Vec::new())? {
@@ -187,7 +192,51 @@ impl Shape {
                 out.numbers.push((name, components));
             }
         }
+        for name in out.left_out(&mesh.primitives) {
+            let what = format!(
+                "attribute {name} is none that is known, or not in all primitives with as many values as there are points; left out"
+            );
+            remarks.push(Remark::new(&shown, what));
+        }
         Ok(Some(out))
+    }
+
+    /// Names of attributes that nothing is taken from.
+    fn left_out(&self, primitives: &[PrimitiveJson]) -> BTreeSet<String> {
+        let number = |name: &str, stem: &str| -> Option<usize> {
+            name.strip_prefix(stem)?.strip_prefix('_')?.parse().ok()
+        };
+        let known = |name: &str| {
+            let set = ["TEXCOORD", "COLOR", "JOINTS", "WEIGHTS"];
+            let set = set.iter().find_map(|stem| number(name, stem));
+            let own = name.strip_prefix('_');
+            matches!(name, "POSITION" | "NORMAL" | "TANGENT")
+                || set.is_some_and(|set| set < MAX_SETS)
+                || own.is_some_and(|own| {
+                    self.integers.iter().any(|name| name == own)
+                        || self.numbers.iter().any(|(name, _)| name == own)
+                })
+        };
+        let mut out = BTreeSet::new();
+        for primitive in primitives {
+            let names = primitive.attributes.iter().map(|(name, _)| name);
+            let unknown = names.filter(|name| !known(name));
+            out.extend(unknown.take(MAX_NAMED).map(str::to_owned));
+            for target in &primitive.targets {
+                let moved = ["POSITION", "NORMAL", "TANGENT"];
+                let names = target.iter().map(|(name, _)| name);
+                let unknown = names.filter(|name| !moved.contains(name));
+                out.extend(
+                    unknown
+                        .take(MAX_NAMED)
+                        .map(|name| format!("{name} of morph targets")),
+                );
+            }
+            if out.len() > MAX_NAMED {
+                break;
+            }
+        }
+        out
     }
 
     fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {

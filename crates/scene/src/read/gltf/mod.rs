@@ -150,22 +150,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         );
         remarks.push(Remark::new(&file, what));
     }
+    let lights = (root.extensions_used.iter()).any(|e| e == "KHR_lights_punctual");
     let left = [
-        (root.cameras.len(), "cameras"),
-        (
-            usize::from(
-                root.extensions_used
-                    .iter()
-                    .any(|e| e == "KHR_lights_punctual"),
-            ),
-            "lights",
-        ),
+        (root.cameras.is_empty(), "cameras", "lens values"),
+        (!lights, "lights", "colours and intensities"),
     ];
-    for (_, what) in left.iter().filter(|(n, _)| *n > 0) {
-        remarks.push(Remark::new(
-            &file,
-            format!("{what} are not supported; left out"),
-        ));
+    for (_, whose, what) in left.iter().filter(|(none, _, _)| !none) {
+        let what = format!("{whose}: their transforms are kept as nodes, {what} are left out");
+        remarks.push(Remark::new(&file, what));
     }
     for extension in root
         .extensions_used
@@ -178,6 +170,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         );
         remarks.push(Remark::new(&file, what));
     }
+    remarks.extend(extras(&document));
     let asset = &root.asset;
     for (key, value) in [
         ("generator", &asset.generator),
@@ -192,6 +185,66 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     scene.counts = scene.count()?;
     scene.counts.cameras = root.cameras.len();
     Ok((scene, remarks))
+}
+
+/// Remarks on extras that nothing is taken from, by what they belong to.
+fn extras(document: &Document) -> Vec<Remark> {
+    /// Most keys that are named.
+    const SHOWN: usize = 12;
+    let root = &document.root;
+    let of = |whose: &str, all: &mut dyn Iterator<Item = &serde_json::Value>, known: &[&str]| {
+        let (mut keys, mut count) = (std::collections::BTreeSet::new(), 0usize);
+        for extras in all {
+            let unknown: Vec<&str> = match extras {
+                serde_json::Value::Null => Vec::new(),
+                serde_json::Value::Object(map) => {
+                    let keys = map.keys().map(String::as_str);
+                    keys.filter(|key| !known.contains(key)).collect()
+                }
+                _ => vec!["(no name)"],
+            };
+            count += usize::from(!unknown.is_empty());
+            keys.extend(unknown);
+        }
+        let more = match keys.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown: Vec<String> = keys
+            .iter()
+            .take(SHOWN)
+            .map(|key| document::shown(key))
+            .collect();
+        let what = format!(
+            "extras of {count} {whose} are not kept: {}{more}; left out",
+            shown.join(", ")
+        );
+        (count > 0).then(|| Remark::new(document.path.display().to_string(), what))
+    };
+    let nodes = of(
+        "nodes",
+        &mut root.nodes.iter().map(|n| &n.extras),
+        &["layer", "bias", "shell"],
+    );
+    let meshes = of(
+        "meshes",
+        &mut root.meshes.iter().map(|m| &m.extras),
+        &["targetNames"],
+    );
+    let skins = of(
+        "skins",
+        &mut root.skins.iter().map(|s| &s.extras),
+        &["clip"],
+    );
+    let animations = of(
+        "animations",
+        &mut root.animations.iter().map(|a| &a.extras),
+        &["events", "scalars"],
+    );
+    [nodes, meshes, skins, animations]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The roots of the scene that is shown.

@@ -27,7 +27,7 @@ pub(super) struct Skeletons {
 
 impl Skeletons {
     /// One per skin; skins that share a joint share a skeleton. Nodes between and above joints are joints too, but
-    /// not those above that do nothing. Without skins, `all` makes one skeleton of all nodes.
+    /// not those above that do nothing; and those below that show nothing, where there is a clip. Without skins, `all` makes one skeleton of all nodes.
     pub fn new(
         document: &Document,
         tree: &Tree,
@@ -88,10 +88,12 @@ impl Skeletons {
         if groups.is_empty() && all {
             groups.push((None, tree.order.clone()));
         }
+        let carries = carries(document, tree, &owner);
         let mut mark = vec![0u32; n];
         for (g, (name, joints)) in groups.into_iter().enumerate() {
             const ABOVE: u32 = 1;
             const JOINT: u32 = 2;
+            const BELOW: u32 = 3;
             mark.fill(0);
             for &joint in &joints {
                 mark[joint] = JOINT;
@@ -99,6 +101,16 @@ impl Skeletons {
                 while let Some(node) = at.filter(|&node| mark[node] == 0) {
                     mark[node] = ABOVE;
                     at = tree.parents[node];
+                }
+            }
+            // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes where they go; without a clip of theirs it
+            // is a node as any other.
+            if out.has_clips(document, g, &joints, animations) {
+                for &node in &tree.order {
+                    let above = tree.parents[node].map_or(0, |p| mark[p]);
+                    if mark[node] == 0 && above >= JOINT && !carries[node] {
+                        mark[node] = BELOW;
+                    }
                 }
             }
             let mut nodes = Vec::new();
@@ -154,6 +166,34 @@ impl Skeletons {
         Ok(out)
     }
 
+    /// Whether a skeleton may have clips: unless all its skins say that they have none.
+    fn may_have_clips(&self, document: &Document, s: usize) -> bool {
+        let skins = document.root.skins.iter().zip(&self.of_skin);
+        let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
+        let told = |skin: &SkinJson| skin.extras.get("clip") == Some(&Value::Bool(false));
+        !own.clone().all(told) || own.next().is_none()
+    }
+
+    /// Whether some animation moves one of these joints, or weights of a mesh that hangs on them, so that there is a clip of the skeleton.
+    fn has_clips(
+        &self,
+        document: &Document,
+        s: usize,
+        joints: &[usize],
+        animations: &[Animation],
+    ) -> bool {
+        let moves = |animation: &Animation| {
+            let joints = joints.iter().filter_map(|j| animation.nodes.get(j));
+            let mut moved = joints.map(|curves| curves.of_transform().next().is_some());
+            let weighs = |(node, curves): (&usize, &animation::Curves)| {
+                let skin = document.root.nodes[*node].skin;
+                curves.weights.is_some() && skin.and_then(|k| self.of_skin.get(k)) == Some(&s)
+            };
+            moved.any(|moved| moved) || animation.nodes.iter().any(weighs)
+        };
+        self.may_have_clips(document, s) && animations.iter().any(moves)
+    }
+
     /// A clip for each animation and each skeleton that it moves, and the number of the animation for each clip.
     pub fn clips(
         &self,
@@ -164,13 +204,9 @@ impl Skeletons {
         remarks: &mut Vec<Remark>,
     ) -> Result<(Vec<Clip>, Vec<usize>), Error> {
         let (mut clips, mut of) = (Vec::new(), Vec::new());
-        let plain = |s: usize| {
-            let skins = document.root.skins.iter().zip(&self.of_skin);
-            let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
-            let told = |skin: &SkinJson| skin.extras.get("clip") == Some(&Value::Bool(false));
-            !own.clone().all(told) || own.next().is_none()
-        };
-        let with_clips: Vec<bool> = (0..self.nodes.len()).map(plain).collect();
+        let with_clips: Vec<bool> = (0..self.nodes.len())
+            .map(|s| self.may_have_clips(document, s))
+            .collect();
         let counted = with_clips.iter().filter(|c| **c).count();
         let mut left = MAX_VALUES;
         for (a, animation) in animations.iter().enumerate() {
@@ -288,6 +324,20 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
     let constant = curve.is_constant();
     let rest = (1..if constant { 1 } else { grid.samples }).map(value);
     SubTrack::new([first].into_iter().chain(rest).collect()).unwrap_or(SubTrack::constant(first))
+}
+
+/// For each node whether it or something below it shows a mesh or is a joint.
+fn carries(document: &Document, tree: &Tree, owner: &[Option<usize>]) -> Vec<bool> {
+    let nodes = document.root.nodes.iter().zip(owner);
+    let mut carries: Vec<bool> = nodes
+        .map(|(node, owner)| node.mesh.is_some() || owner.is_some())
+        .collect();
+    for &node in tree.order.iter().rev() {
+        if let (true, Some(parent)) = (carries[node], tree.parents[node]) {
+            carries[parent] = true;
+        }
+    }
+    carries
 }
 
 /// The representative of a group.

@@ -95,6 +95,8 @@ pub(super) struct Property {
     pub(super) list: Option<Type>,
     pub(super) kind: Type,
     pub(super) role: Use,
+    /// What the file calls it, where nothing is taken from it.
+    pub(super) skipped: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -107,6 +109,8 @@ pub(super) enum Kind {
 
 pub(super) struct Element {
     pub(super) kind: Kind,
+    /// What the file calls it, where it is none of the others.
+    pub(super) skipped: Option<String>,
     pub(super) count: u64,
     pub(super) properties: Vec<Property>,
 }
@@ -168,11 +172,11 @@ pub(super) fn header<R: Read>(
                 });
             }
             Some(b"element") => {
-                let kind = match words.next() {
-                    Some(b"vertex") => Kind::Vertex,
-                    Some(b"face") => Kind::Face,
-                    Some(b"tristrips") => Kind::Strips,
-                    Some(_) => Kind::Other,
+                let (kind, skipped) = match words.next() {
+                    Some(b"vertex") => (Kind::Vertex, None),
+                    Some(b"face") => (Kind::Face, None),
+                    Some(b"tristrips") => (Kind::Strips, None),
+                    Some(name) => (Kind::Other, Some(named(name))),
                     None => return Err(bad("an element without a name".into())),
                 };
                 let count = words
@@ -184,6 +188,7 @@ pub(super) fn header<R: Read>(
                     .ok_or_else(|| bad(format!("'{}'", shown())))?;
                 elements.push(Element {
                     kind,
+                    skipped,
                     count,
                     properties: Vec::new(),
                 });
@@ -221,6 +226,11 @@ pub(super) fn header<R: Read>(
     }
 }
 
+/// A name as it is shown.
+fn named(name: &[u8]) -> String {
+    String::from_utf8_lossy(&name[..name.len().min(60)]).into_owned()
+}
+
 fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
     let first = words.next()?;
     let (list, kind) = if first == b"list" {
@@ -256,5 +266,10 @@ fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
         (Kind::Face, false, _) => colour().unwrap_or(Use::Skip),
         _ => Use::Skip,
     };
-    Some(Property { list, kind, role })
+    Some(Property {
+        list,
+        kind,
+        role,
+        skipped: (role == Use::Skip).then(|| named(name)),
+    })
 }

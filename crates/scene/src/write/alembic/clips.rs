@@ -2,10 +2,12 @@
 
 use super::plan::{Plan, blank};
 use super::property::Leaf;
+use crate::model::BEFORE_STEP;
 use crate::read::alembic::core::Pod;
 use crate::read::alembic::murmur::murmur3;
-use crate::{Clip, Qvv, Remark, Skeleton, TimeSampling, Track};
+use crate::{Clip, Qvv, Remark, Skeleton, SubTrack, TimeSampling, Track};
 use glam::DMat4;
+use std::rc::Rc;
 
 /// What of the clips has no place in an archive.
 pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
@@ -44,13 +46,16 @@ impl<'a> Plan<'a> {
         };
         let mut places = Vec::with_capacity(skeleton.joints.len());
         for (joint, track) in skeleton.joints.iter().zip(&clip.tracks) {
-            let samples = match moves(track) {
-                true => clip.samples,
-                false => 1,
-            };
+            let moments = moments(track, clip);
+            let samples = moments.len();
             let sampling = match samples {
                 1 => 0,
-                _ => self.samplings.index(&times, samples),
+                _ if samples == clip.samples => self.samplings.index(&times, samples),
+                _ => {
+                    let times = moments.iter().map(|moment| moment.time(clip)).collect();
+                    self.samplings
+                        .index(&TimeSampling::Acyclic { times }, samples)
+                }
             };
             let inherits = Leaf {
                 fill: Box::new(|_, out| {
@@ -61,8 +66,11 @@ impl<'a> Plan<'a> {
                 ..blank(true, Pod::Bool, 1, sampling, samples)
             };
             let mut properties = vec![self.leaf(".inherits", "", inherits)];
-            let matrix = |i: usize| Ok(DMat4::from(track.at(i).matrix()));
-            let same = |i: usize| murmur3(&bytes(&track.at(i)));
+            let fps = clip.fps;
+            let moments = Rc::new(moments);
+            let (all, own) = (moments.clone(), moments);
+            let matrix = move |i: usize| Ok(DMat4::from(all[i].local(track, fps).matrix()));
+            let same = move |i: usize| murmur3(&bytes(&own[i].local(track, fps)));
             properties.extend(self.matrices((sampling, samples), matrix, same));
             let parent = joint.parent.map_or(top, |parent| places[parent]);
             places.push(self.add_xform(parent, &joint.name, properties));
@@ -70,8 +78,68 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn moves(track: &Track) -> bool {
-    !(track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant())
+/// A sample as it is written: one of the clip's, or what was right before it where something is held until then, since between samples of an archive
+/// there are lines.
+#[derive(Clone, Copy)]
+enum Moment {
+    At(usize),
+    Before(usize),
+}
+
+impl Moment {
+    fn time(self, clip: &Clip) -> f64 {
+        let at = |i: usize| clip.start + i as f64 / clip.fps;
+        match self {
+            Moment::At(i) => at(i),
+            Moment::Before(i) => at(i) - BEFORE_STEP,
+        }
+    }
+
+    fn local(self, track: &Track, fps: f64) -> Qvv {
+        let i = match self {
+            Moment::At(i) => return track.at(i),
+            Moment::Before(i) => i,
+        };
+        // What is held is as it was, what is not has nearly arrived.
+        let part = 1.0 - BEFORE_STEP * fps;
+        let (was, is) = (track.at(i - 1), track.at(i));
+        Qvv {
+            rotation: match track.rotation.is_held() {
+                true => was.rotation,
+                false => was.rotation.slerp(is.rotation, part),
+            },
+            translation: match track.translation.is_held() {
+                true => was.translation,
+                false => was.translation.lerp(is.translation, part),
+            },
+            scale: match track.scale.is_held() {
+                true => was.scale,
+                false => was.scale.lerp(is.scale, part),
+            },
+        }
+    }
+}
+
+/// All samples of a joint; one where it stands still.
+fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
+    fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
+        values.is_held() && values.at(i) != values.at(i - 1)
+    }
+    let still = track.rotation.is_constant()
+        && track.translation.is_constant()
+        && track.scale.is_constant();
+    let mut out = vec![Moment::At(0)];
+    // At rates at which there is no room for it, lines are as good.
+    let room = BEFORE_STEP * clip.fps < 0.25;
+    for i in 1..if still { 1 } else { clip.samples } {
+        let held =
+            steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
+        if held && room {
+            out.push(Moment::Before(i));
+        }
+        out.push(Moment::At(i));
+    }
+    out
 }
 
 fn bytes(local: &Qvv) -> Vec<u8> {

@@ -1,0 +1,187 @@
+//! The part of a source map that only the way back needs: faces from their first corners on, those that triangles do not tell, which frames are samples,
+//! whether there were normals; and of a mesh whose faces change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
+
+use crate::verify::channels::Normals;
+use crate::verify::frames::Unit;
+use crate::verify::survey::Survey;
+use meshreel::{SourceMap, source_faces::source_faces};
+use meshreel_scene::sample::Faces;
+use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
+
+/// Most bytes that faces of the source may take which triangles do not tell, per vertex and index, before they may be left out (PROMISE.md), and what each takes.
+const MOST: usize = 4;
+const OF_FACE: usize = 15;
+const OF_CORNER: usize = 5;
+
+/// Faces as `extract` gives them, against the source's. `flip`: triangles turn the other way. Says what is wrong, if anything is.
+pub(crate) fn faces(
+    map: &SourceMap,
+    indices: &[u32],
+    source: &Faces,
+    winding: Winding,
+    flip: bool,
+) -> Option<String> {
+    let found = source_faces(indices, map);
+    let turned = (winding == Winding::Clockwise) != flip;
+    // Of each entry where its corners begin; they rise with the number of the face.
+    let mut at = 0;
+    let entries: Vec<(u32, usize, usize)> = (found.faces.iter().zip(&found.counts))
+        .map(|(&face, &count)| {
+            at += count as usize;
+            (face, at - count as usize, at)
+        })
+        .collect();
+    let point = |v: u32| map.vertex_point.get(v as usize).map(|p| i64::from(*p));
+    let mut entries = entries.iter().peekable();
+    let (mut first, mut wrong, mut bytes, mut worst) = (0usize, 0usize, 0usize, None);
+    for (number, &count) in (0u32..).zip(&source.counts) {
+        let count = usize::try_from(count).unwrap_or(0);
+        let Some(points) = source.indices.get(first..first.saturating_add(count)) else {
+            break;
+        };
+        first += count;
+        let mut own = Vec::new();
+        while let Some((_, begin, end)) = entries.next_if(|entry| entry.0 == number) {
+            own.push(&found.vertices[*begin..*end]);
+        }
+        let there = |p: &i32| usize::try_from(*p).is_ok_and(|p| p < map.points as usize);
+        // Points that no vertex stands for, and those that do not exist, are gone.
+        if !points.iter().all(there) {
+            continue;
+        }
+        let wanted = |k: usize| match turned {
+            true => points[(count - k) % count.max(1)],
+            false => points[k],
+        };
+        let is = |vertices: &[u32]| {
+            vertices.len() == count
+                && (0..count).all(|k| point(vertices[k]) == Some(i64::from(wanted(k))))
+        };
+        if !matches!(&own[..], [one] if is(one)) {
+            wrong += 1;
+            bytes += OF_FACE + OF_CORNER * count;
+            worst.get_or_insert(number);
+        }
+    }
+    let room = MOST * (map.vertex_point.len() + indices.len());
+    let too_many = map.others.is_empty() && bytes > room;
+    (wrong > 0 && !too_many).then(|| {
+        let number = worst.unwrap_or_default();
+        format!("{wrong} faces do not come back as they are in the source, face {number} first")
+    })
+}
+
+/// Whether the map says right whether there were normals, and which frames are samples of the source.
+pub(crate) fn flags(
+    map: &SourceMap,
+    survey: &Survey<'_>,
+    unit: &Unit,
+    frames: &[Option<usize>],
+) -> Option<String> {
+    let made = unit.channels.normals == Some(Normals::Computed);
+    if map.made_normals != made {
+        let what = "says of the source's normals what is not so: they would come back wrongly";
+        return Some(what.into());
+    }
+    if map.frames.is_empty() {
+        return None;
+    }
+    if map.frames.len() != frames.len() {
+        return Some("says of other frames than it has which are samples of the source".into());
+    }
+    let mesh = &survey.scene.meshes[unit.mesh];
+    let mut samples = samples(mesh);
+    samples.sort_by(f64::total_cmp);
+    // Frames with their times, both rising.
+    let own = (0..frames.len()).zip(frames);
+    let own: Vec<(usize, f64)> = own
+        .filter_map(|(i, expected)| Some((i, survey.times[(*expected)?])))
+        .collect();
+    let (Some((_, start)), Some((_, end))) = (own.first(), own.last()) else {
+        return None;
+    };
+    const NEAR: f64 = 1.5 * SAME_TIME;
+    // Each sample is in some frame near it, each frame that is said to be one has one near it; what lies beyond an end says what is there.
+    for &at in samples.iter().filter(|at| *at >= start && *at <= end) {
+        let first = own.partition_point(|(_, t)| *t < at - NEAR);
+        let mut near = own[first..].iter().take_while(|(_, t)| *t <= at + NEAR);
+        let there = near.clone().next().is_some();
+        if there && !near.any(|(i, _)| map.frames[*i]) {
+            return Some(format!(
+                "says that no frame is the sample of the source at {at} s: it would not come back"
+            ));
+        }
+    }
+    let ends = [0, frames.len() - 1];
+    let said = own
+        .iter()
+        .filter(|(i, _)| map.frames[*i] && !ends.contains(i));
+    let mut wrong = said.filter(|(_, time)| {
+        let first = samples.partition_point(|at| *at < time - NEAR);
+        samples.get(first).is_none_or(|at| *at > time + NEAR)
+    });
+    wrong.next().map(|(frame, _)| {
+        format!("says that frame {frame} is a sample of the source, which has none there")
+    })
+}
+
+/// Times of what makes points and normals move.
+fn samples(mesh: &Mesh) -> Vec<f64> {
+    fn of<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Vec<f64> {
+        match channel.is_constant() {
+            true => Vec::new(),
+            false => (0..channel.len()).map(|i| channel.time(i)).collect(),
+        }
+    }
+    let normals = mesh.normals.as_ref().map(|n| of(&n.values));
+    let mut all = of(&mesh.positions);
+    all.extend(normals.unwrap_or_default());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pentagon and a triangle on six points, and between them a face of two corners, if it is there.
+    fn check(starts: &[u32], line: Option<[u32; 2]>, winding: Winding) -> Option<String> {
+        let mut map = SourceMap {
+            points: 6,
+            corners: 10,
+            faces: 3,
+            vertex_point: (0..6).collect(),
+            vertex_corner: vec![0; 6],
+            triangle_face: vec![0, 0, 0, 2],
+            starts: starts.to_vec(),
+            ..SourceMap::default()
+        };
+        if let Some(vertices) = line {
+            map.others.resize(1, Default::default());
+            map.others[0].face = 1;
+            map.others[0].vertices = vertices.to_vec();
+        }
+        let indices = [0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 4, 5];
+        let source = Faces {
+            counts: vec![5, 2, 3],
+            indices: vec![2, 3, 4, 0, 1, 0, 5, 4, 5, 3],
+        };
+        faces(&map, &indices, &source, winding, false)
+    }
+
+    #[test]
+    fn first_corners_and_faces_without_triangles() {
+        let file = Winding::CounterClockwise;
+        assert_eq!(check(&[2, 1], Some([0, 5]), file), None);
+        for (starts, line) in [
+            ([0, 1], Some([0, 5])),
+            ([2, 0], Some([0, 5])),
+            ([2, 1], Some([5, 0])),
+            ([2, 1], None),
+        ] {
+            let said = check(&starts, line, file);
+            assert!(said.is_some_and(|s| s.starts_with("1 faces")));
+        }
+        // Turned over nothing fits.
+        assert!(check(&[2, 1], Some([0, 5]), Winding::Clockwise).is_some());
+    }
+}

@@ -1,0 +1,184 @@
+//! Nodes that show no mesh and mean something all the same: locators, empties, nulls, cameras, lights. What is attached to them
+//! (an effect, a sound, a camera of the game) asks for their transform by name.
+//!
+//! * A transform that moves is one, wherever it stands; nothing that moves is lost.
+//! * A still one is one where it is the last of its branch and says a place: it has a transform, or something above it has. It may stand still and
+//!   move in the world, below something that moves; and one that stands still for good (a spawn point, the muzzle of a gun that nobody moves) costs
+//!   a name and a transform once.
+//! * Groups that hold others together say nothing by themselves: they are merged into what is below them, as above meshes.
+//!   Groups with nothing in them at the origin say nothing at all, and what stood for curves, points or NURBS is left out with these.
+//! * Where a mesh is below, there is the mesh; the nodes above it are its own, whether it is selected or not.
+
+use crate::{NodeKind, Placed, Scene, Transform};
+use glam::DMat4;
+use std::collections::HashSet;
+
+/// For each placed object whether it is such a node. Whoever compiles and whoever checks must mean the same, so both ask here.
+/// `selected` says by path what is compiled. A path that several objects have is the first one's.
+pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> Vec<bool> {
+    let node = |i: usize| &scene.nodes[placed[i].node];
+    let is_xform = |i: usize| node(i).kind == NodeKind::Xform;
+    // Of each object, whether below it is a mesh, another transform, or something that is left out.
+    let (mut mesh, mut xform, mut lost) = (
+        vec![false; placed.len()],
+        vec![false; placed.len()],
+        vec![false; placed.len()],
+    );
+    for i in (0..placed.len()).rev() {
+        let kind = node(i).kind;
+        mesh[i] |= node(i).mesh.is_some() || matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
+        let left_out = matches!(
+            kind,
+            NodeKind::Curves | NodeKind::Points | NodeKind::NuPatch | NodeKind::Material
+        );
+        if let Some(parent) = placed[i].parent {
+            mesh[parent] |= mesh[i];
+            xform[parent] |= xform[i] || is_xform(i);
+            lost[parent] |= lost[i] || left_out;
+        }
+    }
+    let mut somewhere = vec![false; placed.len()];
+    let mut paths = HashSet::new();
+    let mut found = vec![false; placed.len()];
+    for (i, place) in placed.iter().enumerate() {
+        let transform = node(i).transform.as_ref();
+        let moves = transform.is_some_and(moves);
+        let above = place.parent.is_some_and(|parent| somewhere[parent]);
+        somewhere[i] = above || moves || transform.is_some_and(|t| !is_identity(t));
+        let last = !xform[i] && !lost[i] && somewhere[i];
+        found[i] = is_xform(i)
+            && !mesh[i]
+            && (moves || last)
+            && selected(&place.path)
+            && paths.insert(&place.path[..]);
+    }
+    found
+}
+
+/// For each placed object the smallest number among those (`of`, by placed object) that are nearest to it in the tree: below the same parent, or the
+/// nearest object above that has any below it. None where there are none at all.
+pub fn nearest(placed: &[Placed], of: &[Option<f64>]) -> Vec<Option<f64>> {
+    let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let mut out = of.to_vec();
+    let mut all = None;
+    for i in (0..placed.len()).rev() {
+        match placed[i].parent {
+            Some(parent) => out[parent] = least(out[parent], out[i]),
+            None => all = least(all, out[i]),
+        }
+    }
+    for i in 0..placed.len() {
+        if out[i].is_none() {
+            out[i] = placed[i].parent.map_or(all, |parent| out[parent]);
+        }
+    }
+    out
+}
+
+fn moves(transform: &Transform) -> bool {
+    let inherits = transform.inherits.as_ref();
+    !transform.matrix.is_constant() || inherits.is_some_and(|channel| !channel.is_constant())
+}
+
+/// Of one that does not move. What cannot be read is none: whoever takes its place will say so.
+fn is_identity(transform: &Transform) -> bool {
+    let mut matrix = Vec::new();
+    let channel = &transform.matrix;
+    channel.is_empty()
+        || channel
+            .read(0, &mut matrix)
+            .is_ok_and(|()| matrix.first().is_none_or(|m| *m == DMat4::IDENTITY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Channel, Node, TimeSampling};
+
+    struct Tree(Scene);
+
+    impl Tree {
+        fn add(&mut self, parent: Option<usize>, kind: NodeKind, xs: &[f64]) -> usize {
+            let sampling = TimeSampling::Uniform {
+                start: 0.0,
+                step: 1.0,
+            };
+            let matrix = |x: &f64| vec![DMat4::from_translation(glam::DVec3::new(*x, 0.0, 0.0))];
+            let id = self.0.nodes.len();
+            self.0.nodes.push(Node {
+                name: format!("n{id}"),
+                path: String::new(),
+                parent,
+                kind,
+                transform: (!xs.is_empty()).then(|| Transform {
+                    matrix: Channel::in_memory(sampling, xs.iter().map(matrix).collect()),
+                    inherits: None,
+                }),
+                visibility: None,
+                mesh: None,
+                instance_of: None,
+                samples: 1,
+                user_properties: Vec::new(),
+            });
+            id
+        }
+
+        fn found(&self) -> Vec<usize> {
+            let placed = self.0.expand().unwrap();
+            let found = find(&self.0, &placed, &|_| true);
+            (0..found.len()).filter(|&i| found[i]).collect()
+        }
+    }
+
+    #[test]
+    fn what_moves_and_what_ends_a_branch() {
+        use NodeKind::{Camera, Curves, Other, PolyMesh, Xform};
+        let mut tree = Tree(Scene::default());
+        // Moves, and carries a still one that moves in the world, and one that does not even say where.
+        let rig = tree.add(None, Xform, &[0.0, 1.0]);
+        let still = tree.add(Some(rig), Xform, &[5.0]);
+        let bare = tree.add(Some(rig), Xform, &[]);
+        // A place in the world, a camera, and groups that say nothing.
+        let spawn = tree.add(None, Xform, &[3.0]);
+        let group = tree.add(None, Xform, &[4.0]);
+        let camera = tree.add(Some(group), Xform, &[]);
+        tree.add(Some(camera), Camera, &[]);
+        tree.add(None, Xform, &[]);
+        tree.add(None, Xform, &[0.0]);
+        tree.add(None, Other, &[]);
+        // Above a mesh, and above curves.
+        let car = tree.add(None, Xform, &[0.0, 1.0]);
+        tree.add(Some(car), PolyMesh, &[]);
+        let fur = tree.add(None, Xform, &[1.0]);
+        tree.add(Some(fur), Curves, &[]);
+        let blown = tree.add(None, Xform, &[1.0, 2.0]);
+        tree.add(Some(blown), Curves, &[]);
+        assert_eq!(tree.found(), [rig, still, bare, spawn, camera, blown]);
+        let placed = tree.0.expand().unwrap();
+        let found = find(&tree.0, &placed, &|path| path == "/n0");
+        assert_eq!(found.iter().filter(|f| **f).count(), 1);
+    }
+
+    #[test]
+    fn the_nearest_are_siblings_then_those_above() {
+        let mut tree = Tree(Scene::default());
+        let mut add = |parent| tree.add(parent, NodeKind::Xform, &[]);
+        let a = add(None);
+        let [near, far] = [add(Some(a)), add(Some(a))];
+        let inner = add(Some(near));
+        let other = add(None);
+        let placed = tree.0.expand().unwrap();
+        let at = |id: usize| placed.iter().position(|p| p.node == id).unwrap();
+        let mut of = vec![None; placed.len()];
+        (of[at(far)], of[at(other)]) = (Some(2.0), Some(1.0));
+        let all = nearest(&placed, &of);
+        assert_eq!(all[at(inner)], Some(2.0));
+        assert_eq!((all[at(a)], all[at(other)]), (Some(2.0), Some(1.0)));
+        of[at(far)] = None;
+        assert_eq!(nearest(&placed, &of)[at(inner)], Some(1.0));
+        assert_eq!(nearest(&placed, &vec![None; placed.len()])[at(a)], None);
+    }
+}
