@@ -220,6 +220,9 @@ pub struct Options {
     pub fps: Option<f64>,
     /// Part of the animation.
     pub range: Option<Range>,
+    /// Frames are added where the source, between its samples, is farther than so many tolerances from what players show. None: only the source's. At least
+    /// [`Options::LEAST_BETWEEN`].
+    pub between: Option<f64>,
     /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
     pub source_fps: Option<f64>,
     /// Name or number of the animation that was asked for; stored for the same reason.
@@ -306,6 +309,7 @@ impl Default for Options {
             remesh_blend: None,
             fps: None,
             range: None,
+            between: Some(4.0),
             source_fps: None,
             animation: None,
             rig: RigChoice::Bake,
@@ -330,6 +334,9 @@ impl Default for Options {
 }
 
 impl Options {
+    /// One tolerance is what decoding takes.
+    pub const LEAST_BETWEEN: f64 = 1.5;
+
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), Error> {
         let positive = |what: &str, v: f64| match v.is_finite() && v > 0.0 {
@@ -458,6 +465,13 @@ impl Options {
         if let Some(fps) = self.fps {
             positive("--fps", fps)?;
         }
+        let least = Options::LEAST_BETWEEN;
+        match self.between {
+            Some(multiple) if !(multiple >= least && multiple.is_finite()) => Err(Error::misuse(
+                format!("--between must be off, or tolerances from {least} on, not {multiple}"),
+            )),
+            _ => Ok(()),
+        }?;
         Ok(())
     }
 
@@ -533,7 +547,7 @@ impl Options {
     }
 
     /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in the file,
-    /// so that a checker needs nothing else. f64 prints shortest and reads back exactly.
+    /// so that a checker needs nothing else, but what holds between frames, which follows from the source, too. f64 prints shortest and reads back exactly.
     pub fn to_text(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();

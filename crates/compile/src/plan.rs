@@ -10,11 +10,11 @@ use crate::motion::{self, FrameSet, Motion, Tracks};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
-use crate::selection::{Selection, glob};
+use crate::selection::{Selection, glob, named_parts};
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, nodes,
-    ranges, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, between, identical,
+    nodes, ranges, write,
 };
 use globset::GlobMatcher;
 use meshreel_codec::record::{Method, Visibility};
@@ -83,12 +83,20 @@ pub fn compile(
 
     let placed = scene.expand()?;
     let selected = compiler.select(&placed)?;
-    let times = compiler.times(&placed, &selected)?;
+    let samples = compiler.times(&placed, &selected)?;
+    let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &samples))?;
+    let between = pool.install(|| compiler.between(&placed, &selected, &motion, &samples, None))?;
+    let times = match &between {
+        Some(found) if found.added > 0 => {
+            motion = pool.install(|| motion::scan(scene, &placed, &selected, &found.times))?;
+            found.times.clone()
+        }
+        _ => samples.clone(),
+    };
     let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
     if let Some(said) = ranges::said(&ranges) {
         compiler.pass("ranges", said);
     }
-    let mut motion = pool.install(|| motion::scan(scene, &placed, &selected, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
     if let Some(outcome) = &outcome {
@@ -99,6 +107,12 @@ pub fn compile(
         pool.install(|| compiler.analyse(&placed, &selected, &same, &motion, &times, progress))?;
     let (nodes, errors) =
         pool.install(|| compiler.flatten(&placed, &selected, &mut motion, &mut meshes, &times))?;
+    let between = pool.install(|| {
+        let again =
+            |baked: &[bool]| compiler.between(&placed, &selected, &motion, &times, Some(baked));
+        between::settle(between, &nodes, placed.len(), again)
+    })?;
+    compiler.say_between(between.as_ref(), samples.len());
     let plans =
         pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
     let held = plans.len() as u64 * MESH;
@@ -143,13 +157,15 @@ pub fn compile(
         scene,
         placed: &placed,
         times: &times,
+        samples: samples.len(),
+        between: between.as_ref().and_then(|found| found.stored(options)),
         ranges,
         nodes: &nodes,
         plans,
         tolerances: errors,
         options,
         motion: &motion,
-        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &selected),
+        raw_transform_bytes: motion::raw_bytes(scene, &placed, &selected),
         exact: false,
         loose: Default::default(),
     };
@@ -167,6 +183,7 @@ pub fn compile(
     );
     compiler.passes.extend(report.of_triangles(options));
     report.clips.extend(clips);
+    report.between = between;
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.append(&mut report.remarks);
     compiler.remarks.sort();
@@ -274,34 +291,8 @@ impl<'a> Compiler<'a> {
             return Err(Error::Unsupported { what });
         }
         self.pass("select", format!("{count} of {all} placed meshes"));
-        self.named_parts(placed, &selected)?;
+        named_parts(self.scene, self.options, placed, &selected)?;
         Ok(selected)
-    }
-
-    /// A name of an attribute that no mesh has is a mistake; some may lack it.
-    fn named_parts(&self, placed: &[Placed], selected: &[bool]) -> Result<(), Error> {
-        let meshes = || {
-            let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
-            let mesh = |place: &Placed| self.scene.nodes[place.node].mesh;
-            chosen.filter_map(move |(place, _)| Some(&self.scene.meshes[mesh(place)?]))
-        };
-        let sections = self.options.meshes.iter().filter_map(|o| o.parts.as_ref());
-        for parts in sections.chain([&self.options.parts]) {
-            let PartsChoice::Attribute(name) = parts else {
-                continue;
-            };
-            if crate::skin::names(meshes()).contains(name) {
-                continue;
-            }
-            let there = match &crate::skin::names(meshes())[..] {
-                [] => "none has any".to_owned(),
-                names => format!("there are {}", names.join(", ")),
-            };
-            return Err(Error::misuse(format!(
-                "--parts attribute:{name}: no mesh has whole numbers or names of that name on faces or points; {there}"
-            )));
-        }
-        Ok(())
     }
 
     fn times(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<f64>, Error> {
@@ -347,6 +338,39 @@ impl<'a> Compiler<'a> {
             ),
         );
         Ok(times)
+    }
+
+    /// What is between samples, and frames where it bends away. `baked`: only looks.
+    fn between(
+        &self,
+        placed: &[Placed],
+        selected: &[bool],
+        motion: &Motion,
+        times: &[f64],
+        baked: Option<&[bool]>,
+    ) -> Result<Option<between::Found>, Error> {
+        let Some(multiple) = self.options.between else {
+            return Ok(None);
+        };
+        between::frames(&between::Given {
+            scene: self.scene,
+            placed,
+            selected,
+            baked,
+            motion,
+            times,
+            tolerance: &|path| self.tolerance(path),
+            rigs: self.options.rig == RigChoice::Keep,
+            multiple,
+            add: self.options.fps.is_none() && baked.is_none(),
+        })
+    }
+
+    fn say_between(&mut self, found: Option<&between::Found>, samples: usize) {
+        if let Some(found) = found {
+            self.pass("between", found.said(samples));
+            self.remarks.extend(found.remark(self.options));
+        }
     }
 
     fn identical(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<MeshId>, Error> {
@@ -630,13 +654,9 @@ impl<'a> Compiler<'a> {
                 }
                 // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
                 let beyond = budget.reach > f64::from(f32::MAX);
-                let room = budget.tolerance - budget.transform_error;
-                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
-                if beyond
-                    || room.is_nan()
-                    || room < least
-                    || room < LEAST_ROOM * budget.tolerance && diagonal > 0.0
-                {
+                let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
+                let (error, scale) = (budget.transform_error, budget.scale);
+                if beyond || no_room(budget.tolerance, error, scale, object_reach, share) {
                     more.push((
                         i,
                         budget.transform_error > 0.2 * budget.tolerance && !beyond,
@@ -952,30 +972,20 @@ impl<'a> Compiler<'a> {
         }
         Ok((plan, candidate.placements, remarks))
     }
-
-    fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
-        let mut needed = selected.to_vec();
-        let mut total = 0;
-        for i in (0..placed.len()).rev() {
-            if let (true, Some(parent)) = (needed[i], placed[i].parent) {
-                needed[parent] = true;
-            }
-            if let (true, Some(transform)) =
-                (needed[i], &self.scene.nodes[placed[i].node].transform)
-            {
-                total += 40 * transform.matrix.len() as u64;
-            }
-        }
-        total
-    }
 }
 
 /// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
-const LEAST_ROOM: f64 = 0.4;
+pub const LEAST_ROOM: f64 = 0.4;
 
 /// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
 /// cube of two units, for which 24 bits per axis suffice, and a little.
 const LEAST_ULPS: f64 = 1.75;
+
+/// Whether transforms that are off by `error` leave too little of a tolerance to vertices that reach so far in a space that is scaled so much; `share`: of the tolerance.
+pub fn no_room(tolerance: f64, error: f64, scale: f64, reach: f64, share: f64) -> bool {
+    let room = tolerance - error;
+    room.is_nan() || room < scale * LEAST_ULPS * ulp(reach) || room < share * tolerance
+}
 
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {

@@ -6,11 +6,11 @@ use crate::verify::attribute::ulp;
 use crate::verify::polygons::usable;
 use glam::{DMat4, DVec3};
 use meshreel_scene::{
-    Error, Mesh, MeshId, Placed, Scene,
+    Error, Mesh, MeshId, Placed, SAME_TIME, Scene,
     sample::{self, World, largest_scale},
 };
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The source as it has to come out.
 pub(crate) struct Survey<'a> {
@@ -65,7 +65,8 @@ pub(crate) struct Facts {
 }
 
 impl<'a> Survey<'a> {
-    pub fn new(scene: &'a Scene, asked: &Asked) -> Result<Survey<'a>, Error> {
+    /// `there`: times of the file's frames.
+    pub fn new(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
             .iter()
@@ -74,7 +75,10 @@ impl<'a> Survey<'a> {
                 mesh.is_some_and(|m| !m.positions.is_empty()) && asked.selects(&p.path)
             })
             .collect();
-        let times = sample::frame_times(scene, &placed, &selected, &asked.frames)?;
+        let mut times = sample::frame_times(scene, &placed, &selected, &asked.frames)?;
+        if asked.between.is_some() && asked.frames.fps.is_none() {
+            times = with_between(scene, times, there);
+        }
         let mut placements = Vec::new();
         for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
             if let Some(mesh) = scene.nodes[place.node].mesh {
@@ -205,6 +209,23 @@ impl Facts {
         let sides = [self.low().as_dvec3(), self.high().as_dvec3()];
         std::array::from_fn(|i| DVec3::from_array([0, 1, 2].map(|k| sides[i >> k & 1][k])))
     }
+}
+
+/// The source's frames, and those of the file that lie between two of them: within a range, where there are any.
+fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
+    let ranges = sample::frame_ranges(&scene.ranges, &own);
+    let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
+    let inside = |time: &&f64| {
+        let after = own.partition_point(|t| t < time);
+        let near = |i: usize| own.get(i).is_some_and(|t| (t - **time).abs() <= SAME_TIME);
+        let ends = after == 0 || after == own.len() || starts.contains(&after);
+        !ends && !near(after) && !near(after - 1)
+    };
+    let between: Vec<f64> = there.iter().filter(inside).copied().collect();
+    let mut all = own;
+    all.extend(between);
+    all.sort_by(f64::total_cmp);
+    all
 }
 
 /// Bits in which −0 is 0; none for what is no usable point.
