@@ -4,6 +4,8 @@
 //! ```text
 //! for each two frames one after the other, of one range, that are no step:
 //!     off(a, b) = the largest distance, in tolerances, of what the source has and what a player shows, at three places between
+//! allowed = what was asked for; where nobody asked, as much more as makes no more than three times as many frames
+//! for each of these pairs:
 //!     off(a, b) > allowed:  what changes at once at b gets a frame right before b; the rest is divided into n = 2 … 16 equal parts, the first n that suffices
 //! ```
 //!
@@ -15,17 +17,19 @@ use crate::flatten::{FlatNode, flatten};
 use crate::mesh::trs::{Trs, align, decompose, error_over_box, rows};
 use crate::motion::{Motion, Tracks};
 use crate::plan::{LEAST_ROOM, no_room};
-use crate::{Options, Tolerance, encode::ulp};
+use crate::{BetweenChoice, Options, Tolerance, encode::ulp};
 use glam::{DMat4, DVec3};
 use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};
 use meshreel_scene::{MeshId, Placed, Remark, Scene, rig};
 use rayon::prelude::*;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Most parts of the time between two samples.
 const PARTS: usize = 16;
 /// Places between two frames that are looked at. On a chord the middle is right and the places beside it are not.
 pub const PLACES: [f64; 3] = [0.25, 0.5, 0.75];
+/// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to be decoded when a file is played.
+const MOST_TIMES: usize = 3;
 /// Room for rounding.
 const SLACK: f64 = 0.98;
 
@@ -47,8 +51,8 @@ pub struct Given<'a> {
     pub tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
     /// Meshes with a rig that clips can move need no frames.
     pub rigs: bool,
-    /// Largest distance that is asked for, in tolerances.
-    pub multiple: f64,
+    /// What is asked for.
+    pub choice: BetweenChoice,
     /// Whether frames may be added.
     pub add: bool,
 }
@@ -60,6 +64,10 @@ pub struct Found {
     pub times: Vec<f64>,
     /// So many of them are not the source's.
     pub added: usize,
+    /// The multiple of the tolerance that was aimed at …
+    pub asked: f64,
+    /// … and so many frames, about, what was asked for would have taken.
+    pub needed: usize,
     /// Largest distance between the source's frames, in tolerances, without what decoding adds.
     pub before: f64,
     /// The same between all frames.
@@ -70,7 +78,7 @@ pub struct Found {
 
 /// Looks between all frames. `None` where nothing bends.
 pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
-    let Some(items) = Items::new(given)? else {
+    let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
         return Ok(None);
     };
     let times = given.times;
@@ -79,37 +87,36 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
     let pairs: Vec<usize> = (1..times.len())
         .filter(|i| !starts.contains(i) && !is_step(times[i - 1], times[*i]))
         .collect();
-    let size = pairs
-        .len()
-        .div_ceil(4 * rayon::current_num_threads())
-        .max(8);
-    let parts: Vec<Found> = pairs
-        .par_chunks(size)
-        .map(|pairs| {
-            let mut eye = Eye::new(given, &items)?;
-            let mut found = Found::default();
-            let mut last: Option<Pose> = None;
-            for &i in pairs {
-                let from = match last.take() {
-                    Some(pose) if pose.time == times[i - 1] => pose,
-                    _ => eye.pose(times[i - 1])?,
-                };
-                let to = eye.pose(times[i])?;
-                eye.interval(&from, &to, &mut found)?;
-                last = Some(to);
-            }
-            Ok(found)
-        })
-        .collect::<Result<_, Error>>()?;
+    let whole = each_pair(given, &items, &pairs, |eye, _, from, to| {
+        eye.look(from, to, allowed(asked))
+    })?;
+    let most_off = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
     let mut all = Found {
         times: times.to_vec(),
+        before: most_off(&mut whole.iter().map(|pair| pair.whole)),
+        asked,
+        needed: needed(&whole, asked),
         ..Found::default()
     };
-    for part in parts {
-        all.added += part.times.len();
-        all.times.extend(part.times);
-        all.before = all.before.max(part.before);
-        all.after = all.after.max(part.after);
+    if given.add && given.choice == BetweenChoice::Auto {
+        let steps = whole.iter().filter(|pair| pair.step).count();
+        while needed(&whole, all.asked) > steps + (MOST_TIMES - 1) * times.len() {
+            all.asked *= 1.02;
+        }
+    }
+    let allowed = allowed(all.asked);
+    let far = |k: &usize| given.add && (whole[*k].step || whole[*k].off > allowed);
+    let (far, near): (Vec<usize>, Vec<usize>) = (0..pairs.len()).partition(far);
+    all.after = most_off(&mut near.iter().map(|k| whole[*k].whole));
+    let of: HashMap<usize, Pair> = far.iter().map(|k| (pairs[*k], whole[*k])).collect();
+    let far: Vec<usize> = far.into_iter().map(|k| pairs[k]).collect();
+    let parts = each_pair(given, &items, &far, |eye, i, from, to| {
+        eye.divide(from, to, of.get(&i).copied().unwrap_or_default(), allowed)
+    })?;
+    for (added, off) in parts {
+        all.added += added.len();
+        all.times.extend(added);
+        all.after = all.after.max(off);
     }
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
@@ -117,6 +124,62 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
         .map(|item| (item.placed, item.nodes.is_empty()))
         .collect();
     Ok(Some(all))
+}
+
+/// Does `work` with the two frames of each pair, which is named by the second.
+fn each_pair<T: Send>(
+    given: &Given<'_>,
+    items: &Items,
+    pairs: &[usize],
+    work: impl Fn(&mut Eye<'_>, usize, &Pose, &Pose) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let times = given.times;
+    let size = (pairs.len())
+        .div_ceil(4 * rayon::current_num_threads())
+        .max(8);
+    let parts: Vec<Vec<T>> = pairs
+        .par_chunks(size)
+        .map(|pairs| {
+            let mut eye = Eye::new(given, items)?;
+            let mut out = Vec::with_capacity(pairs.len());
+            let mut last: Option<Pose> = None;
+            for &i in pairs {
+                let from = match last.take() {
+                    Some(pose) if pose.time == times[i - 1] => pose,
+                    _ => eye.pose(times[i - 1])?,
+                };
+                let to = eye.pose(times[i])?;
+                out.push(work(&mut eye, i, &from, &to)?);
+                last = Some(to);
+            }
+            Ok(out)
+        })
+        .collect::<Result<_, Error>>()?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// What players may be off before anything is coded, where a multiple of the tolerance is asked for.
+fn allowed(multiple: f64) -> f64 {
+    (multiple - 1.0) * SLACK
+}
+
+/// What was seen between two frames.
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// How far off it is.
+    whole: f64,
+    /// Something changes at once at the second.
+    step: bool,
+    /// How far off it is up to right before that.
+    off: f64,
+}
+
+/// Frames that a multiple takes, about: distances go down with the square of the parts.
+fn needed(pairs: &[Pair], multiple: f64) -> usize {
+    let allowed = allowed(multiple);
+    let parts = |off: f64| (off / allowed).sqrt().ceil().min(PARTS as f64) as usize;
+    let frames = |pair: &Pair| usize::from(pair.step) + parts(pair.off).saturating_sub(1);
+    pairs.iter().map(frames).sum()
 }
 
 /// A placement that bends.
@@ -363,10 +426,18 @@ pub fn settle(
 }
 
 impl Found {
-    /// The multiple of the tolerance that the file promises between frames; none where frames were chosen by their rate.
+    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames could not be brought so near.
+    pub fn held(&self) -> f64 {
+        let reached = self.after / SLACK + 1.0;
+        match reached > self.asked * (1.0 + 1e-9) {
+            true => (reached * 1000.0).ceil() / 1000.0,
+            false => self.asked,
+        }
+    }
+
+    /// What the file promises; nothing where frames were chosen by their rate.
     pub fn stored(&self, options: &Options) -> Option<f64> {
-        let asked = options.between.filter(|_| options.fps.is_none())?;
-        Some(self.held(asked))
+        options.fps.is_none().then(|| self.held())
     }
 
     /// For the list of passes.
@@ -382,30 +453,28 @@ impl Found {
 
     /// Where it does not hold.
     pub fn remark(&self, options: &Options) -> Option<Remark> {
-        let asked = options.between?;
-        let held = self.held(asked);
+        let asked = options.between.multiple()?;
+        let held = self.held();
         if held <= asked {
             return None;
         }
-        let what = match options.fps {
+        let cure = match options.fps {
             Some(_) => format!(
-                "between frames players are up to {held:.1} tolerances away from the source; without --fps frames are added where it is more than {asked}, and --between off says nothing of it"
+                "without --fps frames are added where it is more than {asked}; --between off says nothing of it"
+            ),
+            None if self.asked > asked => format!(
+                "--between {asked} adds about {} frames instead of {}, --between off none; --rig keep lets clips move skinned meshes, which is as the source has it",
+                self.needed, self.added
             ),
             None => format!(
-                "between frames players are up to {held:.1} tolerances away from the source, more than {asked}: no more than {PARTS} frames come in the place of one (something changes at once, or --tolerance is very small); --between {} asks for no more",
+                "no more than {PARTS} frames come in the place of one (something changes at once, or --tolerance is very small); --between {} asks for no more",
                 held.ceil()
             ),
         };
+        let what = format!(
+            "between frames players are up to {held:.1} tolerances away from the source: {cure}"
+        );
         Some(Remark::new("/", what))
-    }
-
-    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames could not be brought so near.
-    pub fn held(&self, asked: f64) -> f64 {
-        let reached = self.after / SLACK + 1.0;
-        match reached > asked * (1.0 + 1e-9) {
-            true => (reached * 1000.0).ceil() / 1000.0,
-            false => asked,
-        }
     }
 }
 
@@ -425,8 +494,6 @@ struct Eye<'a> {
     given: &'a Given<'a>,
     items: &'a Items,
     world: World<'a>,
-    /// What players may be off without decoding.
-    allowed: f64,
 }
 
 impl<'a> Eye<'a> {
@@ -435,7 +502,6 @@ impl<'a> Eye<'a> {
             given,
             items,
             world: World::new(given.scene, given.placed)?,
-            allowed: (given.multiple - 1.0) * SLACK,
         })
     }
 
@@ -465,29 +531,44 @@ impl<'a> Eye<'a> {
         })
     }
 
-    /// Between two frames: what is off, and the frames that are missing.
-    fn interval(&mut self, from: &Pose, to: &Pose, found: &mut Found) -> Result<(), Error> {
+    /// What is between two frames.
+    fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
         let whole = self.off(from, to)?;
-        found.before = found.before.max(whole);
-        if whole <= self.allowed || !self.given.add {
-            found.after = found.after.max(whole);
-            return Ok(());
-        }
-        let mut added = Vec::new();
-        let (mut off, mut end) = (whole, None);
+        let mut pair = Pair {
+            whole,
+            step: false,
+            off: whole,
+        };
         let before = just_before(to.time);
-        if before - from.time > 0.5 * (to.time - from.time) {
+        if whole > allowed && before - from.time > 0.5 * (to.time - from.time) {
             let pose = self.pose(before)?;
-            if self.apart(&pose, to) > self.allowed {
-                off = self.off(from, &pose)?;
-                added.push(before);
-                end = Some(pose);
+            if self.apart(&pose, to) > allowed {
+                pair.step = true;
+                pair.off = self.off(from, &pose)?;
             }
+        }
+        Ok(pair)
+    }
+
+    /// Times between two frames, so that nothing is off by more than is allowed, and what then is off.
+    fn divide(
+        &mut self,
+        from: &Pose,
+        to: &Pose,
+        pair: Pair,
+        allowed: f64,
+    ) -> Result<(Vec<f64>, f64), Error> {
+        let mut added = Vec::new();
+        let (mut off, mut end) = (pair.off, None);
+        if pair.step {
+            let before = just_before(to.time);
+            added.push(before);
+            end = Some(self.pose(before)?);
         }
         let to = end.as_ref().unwrap_or(to);
         let mut parts = 1usize;
-        while off > self.allowed && parts < PARTS {
-            let more = (off / self.allowed).sqrt().min(PARTS as f64);
+        while off > allowed && parts < PARTS {
+            let more = (off / allowed).sqrt().min(PARTS as f64);
             parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
             off = 0.0;
             let mut last = None;
@@ -502,9 +583,7 @@ impl<'a> Eye<'a> {
             }
         }
         added.extend((1..parts).map(|part| inner(from.time, to.time, part, parts)));
-        found.after = found.after.max(off);
-        found.times.extend(added);
-        Ok(())
+        Ok((added, off))
     }
 
     /// The largest distance, in tolerances, of what is between two poses and what a player makes of them.

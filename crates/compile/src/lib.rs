@@ -45,8 +45,8 @@ mod write;
 pub use between::Found as Between;
 pub use error::Error;
 pub use options::{
-    ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
+    BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule,
+    MeshOverride, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use remesh::Remeshed;

@@ -170,6 +170,29 @@ pub enum RigChoice {
     Only,
 }
 
+/// Whether frames are added where the source, between its samples, is too far from what players show.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum BetweenChoice {
+    /// Where it is more than four tolerances, but no more than make three times the source's frames.
+    #[default]
+    Auto,
+    /// Where it is more than so many, at least [`Options::LEAST_BETWEEN`].
+    Within(f64),
+    /// None.
+    Off,
+}
+
+impl BetweenChoice {
+    /// Tolerances.
+    pub fn multiple(self) -> Option<f64> {
+        match self {
+            BetweenChoice::Auto => Some(4.0),
+            BetweenChoice::Within(multiple) => Some(multiple),
+            BetweenChoice::Off => None,
+        }
+    }
+}
+
 /// How transforms of rigid parts are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransformForm {
@@ -220,9 +243,8 @@ pub struct Options {
     pub fps: Option<f64>,
     /// Part of the animation.
     pub range: Option<Range>,
-    /// Frames are added where the source, between its samples, is farther than so many tolerances from what players show. None: only the source's. At least
-    /// [`Options::LEAST_BETWEEN`].
-    pub between: Option<f64>,
+    /// Whether frames are added between samples of the source.
+    pub between: BetweenChoice,
     /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
     pub source_fps: Option<f64>,
     /// Name or number of the animation that was asked for; stored for the same reason.
@@ -309,7 +331,7 @@ impl Default for Options {
             remesh_blend: None,
             fps: None,
             range: None,
-            between: Some(4.0),
+            between: BetweenChoice::Auto,
             source_fps: None,
             animation: None,
             rig: RigChoice::Bake,
@@ -467,9 +489,11 @@ impl Options {
         }
         let least = Options::LEAST_BETWEEN;
         match self.between {
-            Some(multiple) if !(multiple >= least && multiple.is_finite()) => Err(Error::misuse(
-                format!("--between must be off, or tolerances from {least} on, not {multiple}"),
-            )),
+            BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
+                Err(Error::misuse(format!(
+                    "--between must be off, or tolerances from {least} on, not {multiple}"
+                )))
+            }
             _ => Ok(()),
         }?;
         Ok(())

@@ -349,9 +349,6 @@ impl<'a> Compiler<'a> {
         times: &[f64],
         baked: Option<&[bool]>,
     ) -> Result<Option<between::Found>, Error> {
-        let Some(multiple) = self.options.between else {
-            return Ok(None);
-        };
         between::frames(&between::Given {
             scene: self.scene,
             placed,
@@ -361,7 +358,7 @@ impl<'a> Compiler<'a> {
             times,
             tolerance: &|path| self.tolerance(path),
             rigs: self.options.rig == RigChoice::Keep,
-            multiple,
+            choice: self.options.between,
             add: self.options.fps.is_none() && baked.is_none(),
         })
     }

@@ -7,6 +7,7 @@ use crate::units::{
     Angle, Length, Range, Ratio, Size, Tolerance, ToleranceFor, deserialize_from_text, one_or_more,
 };
 use clap::{Args, Parser, Subcommand};
+use meshreel_compile::BetweenChoice;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -184,8 +185,9 @@ pub struct Content {
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub fps: Option<Rate>,
     /// Add frames where the source, between its samples, is farther than K tolerances from what players show there: they put points on lines, joints of a glTF file carry them on
-    /// curves. Or off: frames as the source has them, and nothing is promised of the time between. With --fps none are added [default: 4]
-    #[arg(long, value_name = "K|off", help_heading = "Content")]
+    /// curves. Or off: frames as the source has them, and nothing is promised of the time between. With --fps none are added [default: auto, which is 4, but more where that
+    /// would make more than three times as many frames]
+    #[arg(long, value_name = "K|auto|off", help_heading = "Content")]
     pub between: Option<Between>,
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
@@ -447,22 +449,22 @@ impl FromStr for Rate {
     }
 }
 
-/// How many tolerances players may be off between frames: `4`, or `off` (also `0`) for whatever it is.
+/// How many tolerances players may be off between frames: `4`, `auto`, or `off` (also `0`) for whatever it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Between(pub Option<f64>);
+pub struct Between(pub BetweenChoice);
 
 impl FromStr for Between {
     type Err = String;
     fn from_str(text: &str) -> Result<Between, String> {
         let least = meshreel_compile::Options::LEAST_BETWEEN;
-        match text.parse::<f64>() {
-            _ if text == "off" => Ok(Between(None)),
-            Ok(0.0) => Ok(Between(None)),
-            Ok(multiple) if multiple >= least && multiple.is_finite() => {
-                Ok(Between(Some(multiple)))
+        match (text, text.parse::<f64>()) {
+            ("auto", _) => Ok(Between(BetweenChoice::Auto)),
+            ("off", _) | (_, Ok(0.0)) => Ok(Between(BetweenChoice::Off)),
+            (_, Ok(multiple)) if multiple >= least && multiple.is_finite() => {
+                Ok(Between(BetweenChoice::Within(multiple)))
             }
             _ => Err(format!(
-                "'{text}' says nothing of the time between frames: give a number of tolerances from {least} on, or off"
+                "'{text}' says nothing of the time between frames: give a number of tolerances from {least} on, auto or off"
             )),
         }
     }

@@ -33,9 +33,6 @@ const SHOWN_MESHES: usize = 12;
 /// Most rows of the table of files without `--verbose`.
 const SHOWN_FILES: usize = 40;
 
-/// From so many times as many frames as the source has on, it is said what to do about it.
-const MANY: usize = 3;
-
 /// Extensions of inputs; a `.reel` is never written under such a name.
 const INPUT_EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
 
@@ -420,14 +417,8 @@ fn added(between: &Between, frames: usize) -> String {
         ..
     } = between;
     let own = frames.saturating_sub(*added);
-    let many = match frames > MANY * own.max(1) {
-        true => {
-            "; a larger --between takes fewer, --rig keep lets clips move skinned meshes instead"
-        }
-        false => "",
-    };
     format!(
-        "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out{many})\n",
+        "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
         units::short(*before),
         units::short(*after),
     )
