@@ -26,8 +26,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Most parts of the time between two samples.
 const PARTS: usize = 16;
-/// Places between two frames that are looked at. On a chord the middle is right and the places beside it are not.
-pub const PLACES: [f64; 3] = [0.25, 0.5, 0.75];
+/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is right and the places beside it are not.
+const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
 /// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to be decoded when a file is played.
 const MOST_TIMES: usize = 3;
 /// Room for rounding.
@@ -98,25 +98,32 @@ pub fn frames(given: &Given<'_>) -> Result<Option<Found>, Error> {
         needed: needed(&whole, asked),
         ..Found::default()
     };
-    if given.add && given.choice == BetweenChoice::Auto {
-        let steps = whole.iter().filter(|pair| pair.step).count();
-        while needed(&whole, all.asked) > steps + (MOST_TIMES - 1) * times.len() {
-            all.asked *= 1.02;
-        }
+    let steps = whole.iter().filter(|pair| pair.step).count();
+    let most = steps + (MOST_TIMES - 1) * times.len();
+    let capped = given.add && given.choice == BetweenChoice::Auto;
+    while capped && needed(&whole, all.asked) > most {
+        all.asked *= 1.02;
     }
-    let allowed = allowed(all.asked);
-    let far = |k: &usize| given.add && (whole[*k].step || whole[*k].off > allowed);
-    let (far, near): (Vec<usize>, Vec<usize>) = (0..pairs.len()).partition(far);
-    all.after = most_off(&mut near.iter().map(|k| whole[*k].whole));
-    let of: HashMap<usize, Pair> = far.iter().map(|k| (pairs[*k], whole[*k])).collect();
-    let far: Vec<usize> = far.into_iter().map(|k| pairs[k]).collect();
-    let parts = each_pair(given, &items, &far, |eye, i, from, to| {
-        eye.divide(from, to, of.get(&i).copied().unwrap_or_default(), allowed)
-    })?;
-    for (added, off) in parts {
-        all.added += added.len();
-        all.times.extend(added);
-        all.after = all.after.max(off);
+    loop {
+        let allowed = allowed(all.asked);
+        let far = |k: &usize| given.add && (whole[*k].step || whole[*k].off > allowed);
+        let (far, near): (Vec<usize>, Vec<usize>) = (0..pairs.len()).partition(far);
+        all.after = most_off(&mut near.iter().map(|k| whole[*k].whole));
+        let of: HashMap<usize, Pair> = far.iter().map(|k| (pairs[*k], whole[*k])).collect();
+        let far: Vec<usize> = far.into_iter().map(|k| pairs[k]).collect();
+        let parts = each_pair(given, &items, &far, |eye, i, from, to| {
+            eye.divide(from, to, of.get(&i).copied().unwrap_or_default(), allowed)
+        })?;
+        all.added = parts.iter().map(|(added, _)| added.len()).sum();
+        if !capped || all.added <= most || far.is_empty() {
+            all.after = parts.iter().map(|(_, off)| *off).fold(all.after, f64::max);
+            all.times
+                .extend(parts.into_iter().flat_map(|(added, _)| added));
+            break;
+        }
+        // Keys between the samples: there distances go down with the parts alone.
+        all.needed = all.needed.max(all.added);
+        all.asked *= (all.added as f64 / most as f64).max(1.1);
     }
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
@@ -533,7 +540,7 @@ impl<'a> Eye<'a> {
 
     /// What is between two frames.
     fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
-        let whole = self.off(from, to)?;
+        let whole = self.off(from, to, allowed)?;
         let mut pair = Pair {
             whole,
             step: false,
@@ -544,7 +551,7 @@ impl<'a> Eye<'a> {
             let pose = self.pose(before)?;
             if self.apart(&pose, to) > allowed {
                 pair.step = true;
-                pair.off = self.off(from, &pose)?;
+                pair.off = self.off(from, &pose, allowed)?;
             }
         }
         Ok(pair)
@@ -578,18 +585,24 @@ impl<'a> Eye<'a> {
                     false => Some(self.pose(inner(from.time, to.time, part, parts))?),
                 };
                 let pair = (last.as_ref().unwrap_or(from), next.as_ref().unwrap_or(to));
-                off = off.max(self.off(pair.0, pair.1)?);
+                off = off.max(self.off(pair.0, pair.1, allowed)?);
                 last = next;
+                if off > allowed && parts < PARTS {
+                    break;
+                }
             }
         }
         added.extend((1..parts).map(|part| inner(from.time, to.time, part, parts)));
         Ok((added, off))
     }
 
-    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them.
-    fn off(&mut self, from: &Pose, to: &Pose) -> Result<f64, Error> {
+    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of the first places only, if there it is more than `enough`.
+    fn off(&mut self, from: &Pose, to: &Pose, enough: f64) -> Result<f64, Error> {
         let mut worst = 0.0f64;
         for place in PLACES {
+            if worst > enough {
+                break;
+            }
             let own = self.pose(from.time + (to.time - from.time) * place)?;
             let shown = self.shown(from, to, place);
             for (k, item) in self.items.list.iter().enumerate() {
