@@ -540,7 +540,7 @@ impl<'a> Eye<'a> {
 
     /// What is between two frames.
     fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
-        let whole = self.off(from, to, allowed)?;
+        let whole = self.off(from, to, f64::INFINITY)?;
         let mut pair = Pair {
             whole,
             step: false,
@@ -551,7 +551,7 @@ impl<'a> Eye<'a> {
             let pose = self.pose(before)?;
             if self.apart(&pose, to) > allowed {
                 pair.step = true;
-                pair.off = self.off(from, &pose, allowed)?;
+                pair.off = self.off(from, &pose, f64::INFINITY)?;
             }
         }
         Ok(pair)
@@ -578,6 +578,12 @@ impl<'a> Eye<'a> {
             let more = (off / allowed).sqrt().min(PARTS as f64);
             parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
             off = 0.0;
+            // Where it is the last try, what is left over must be known.
+            let enough = if parts < PARTS {
+                allowed
+            } else {
+                f64::INFINITY
+            };
             let mut last = None;
             for part in 1..=parts {
                 let next = match part == parts {
@@ -585,9 +591,9 @@ impl<'a> Eye<'a> {
                     false => Some(self.pose(inner(from.time, to.time, part, parts))?),
                 };
                 let pair = (last.as_ref().unwrap_or(from), next.as_ref().unwrap_or(to));
-                off = off.max(self.off(pair.0, pair.1, allowed)?);
+                off = off.max(self.off(pair.0, pair.1, enough)?);
                 last = next;
-                if off > allowed && parts < PARTS {
+                if off > enough {
                     break;
                 }
             }
