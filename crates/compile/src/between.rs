@@ -30,6 +30,8 @@ const PARTS: usize = 16;
 const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
 /// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to be decoded when a file is played.
 const MOST_TIMES: usize = 3;
+/// A step goes so many times as far as what is as long and right before it.
+const STEP: f64 = 4.0;
 /// Room for rounding.
 const SLACK: f64 = 0.98;
 
@@ -549,7 +551,13 @@ impl<'a> Eye<'a> {
         let before = just_before(to.time);
         if whole > allowed && before - from.time > 0.5 * (to.time - from.time) {
             let pose = self.pose(before)?;
-            if self.apart(&pose, to) > allowed {
+            let jump = self.apart(&pose, to);
+            // What is as fast before is no step.
+            let fast = match jump > allowed {
+                true => self.pose(2.0 * before - to.time)?,
+                false => return Ok(pair),
+            };
+            if jump > STEP * self.apart(&fast, &pose) {
                 pair.step = true;
                 pair.off = self.off(from, &pose, f64::INFINITY)?;
             }

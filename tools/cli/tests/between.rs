@@ -120,7 +120,16 @@ impl Bar {
 
 /// Compiles, checks, and gives what both say.
 fn both(folder: &Path, more: &[&str]) -> (Value, Value) {
-    let line = [&["compile", "bar.glb", "-o", "a.reel", "--json"], more].concat();
+    let line = [
+        "compile",
+        "bar.glb",
+        "-o",
+        "a.reel",
+        "--json",
+        "--tolerance",
+        "0.02%",
+    ];
+    let line = [&line, more].concat();
     let done = object(&line, folder);
     let checked = object(&["verify", "bar.glb", "a.reel", "--json"], folder);
     assert_eq!(checked["ok"], true, "{done} {checked}");
