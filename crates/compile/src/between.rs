@@ -13,10 +13,10 @@
 //! tolerance, is left room for.
 
 use crate::Error;
+use crate::fineness::{LEAST_ROOM, no_room};
 use crate::flatten::{FlatNode, flatten};
 use crate::mesh::trs::{Trs, align, decompose, error_over_box, rows};
 use crate::motion::{Motion, Tracks};
-use crate::plan::{LEAST_ROOM, no_room};
 use crate::{BetweenChoice, Options, Tolerance, encode::ulp};
 use glam::{DMat4, DVec3};
 use meshreel_scene::sample::{self, World, is_step, just_before, largest_scale};

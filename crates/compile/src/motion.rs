@@ -5,6 +5,7 @@ use crate::Error;
 use crate::flatten::FlatNode;
 use crate::mesh::trs::{Trs, decompose};
 use glam::{DMat4, DVec3};
+use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
 use meshreel_scene::{
     Placed, Scene,
@@ -358,6 +359,15 @@ pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
         }
     }
     total
+}
+
+/// Visibility of a placement over `frames`.
+pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
+    match shown.count() {
+        0 => Visibility::Never,
+        n if n == frames => Visibility::Always,
+        _ => Visibility::Animated,
+    }
 }
 
 #[cfg(test)]

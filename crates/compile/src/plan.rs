@@ -2,7 +2,7 @@
 
 use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
-use crate::fineness;
+use crate::fineness::{self, LEAST_ROOM, LEAST_ULPS, no_room};
 use crate::flatten::{self, FlatNode};
 use crate::mesh::trs::{error_over_box, rows};
 use crate::meter::{Meter, Share};
@@ -17,7 +17,7 @@ use crate::{
     nodes, ranges, write,
 };
 use globset::GlobMatcher;
-use meshreel_codec::record::{Method, Visibility};
+use meshreel_codec::record::Method;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::sample::{Channels, World};
 use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
@@ -971,19 +971,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
-pub const LEAST_ROOM: f64 = 0.4;
-
-/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
-/// cube of two units, for which 24 bits per axis suffice, and a little.
-const LEAST_ULPS: f64 = 1.75;
-
-/// Whether transforms that are off by `error` leave too little of a tolerance to vertices that reach so far in a space that is scaled so much; `share`: of the tolerance.
-pub fn no_room(tolerance: f64, error: f64, scale: f64, reach: f64, share: f64) -> bool {
-    let room = tolerance - error;
-    room.is_nan() || room < scale * LEAST_ULPS * ulp(reach) || room < share * tolerance
-}
-
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {
     extent_diagonal(&prepared.object_extent)
@@ -997,13 +984,4 @@ fn extent_diagonal(extent: &Extent<3>) -> f64 {
         })
         .sum::<f64>()
         .sqrt()
-}
-
-/// Visibility of a placement over `frames`.
-pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
-    match shown.count() {
-        0 => Visibility::Never,
-        n if n == frames => Visibility::Always,
-        _ => Visibility::Animated,
-    }
 }

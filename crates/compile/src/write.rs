@@ -7,10 +7,11 @@ use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
 use crate::layered::{self, MeshCoder};
+use crate::motion::visibility;
 use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
-use crate::plan::{Budget, visibility};
+use crate::plan::Budget;
 use crate::report::{
     ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report, RigReport,
 };
