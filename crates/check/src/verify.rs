@@ -9,6 +9,7 @@
 
 mod asked;
 mod attribute;
+mod between;
 mod channels;
 mod clip;
 mod compare;
@@ -38,6 +39,7 @@ pub use surface::distances;
 use crate::scene::frames::error;
 pub(crate) use asked::Asked;
 use asked::Rigs;
+use between::Between;
 use channels::Channels;
 use exact::Exact;
 use frames::{Plan, Show, Unit};
@@ -78,12 +80,14 @@ pub fn verify(
     if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));
     }
-    let survey = Survey::new(scene, &asked)?;
+    let there: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    let survey = Survey::new(scene, &asked, &there)?;
     let frames = match_frames(&survey, reel, &mut failures);
     match_ranges(&survey, reel, &mut failures);
     let mut shows = match_nodes(&survey, reel, &mut failures);
     let units = match_meshes(&survey, reel, &asked, &frames, &mut shows, &mut failures)?;
     let places = locators::match_nodes(&survey, reel, &mut failures);
+    let between = Between::new(&survey, &asked, &frames, &shows, &units);
     let plan = Plan {
         survey: &survey,
         reel,
@@ -92,6 +96,7 @@ pub fn verify(
         shows,
         places,
         units,
+        between,
     };
     if !asked.cull_hidden && reel.chunk_bytes(kind::DRAWN) > 0 {
         failures.add("", None, || {
@@ -117,6 +122,7 @@ pub fn verify(
         ok,
         rigs,
         locators,
+        between: asked.between,
         ..report
     })
 }
@@ -132,6 +138,7 @@ fn finish(
         clips,
         rigs: Vec::new(),
         locators: Vec::new(),
+        between: None,
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,
@@ -166,6 +173,13 @@ fn mesh_reports(
                 tolerance: show.map_or(placement.tolerance, |s| s.tolerance),
                 max_error: stats.max,
                 rms_error: (stats.squares / stats.count.max(1) as f64).sqrt(),
+                between_error: stats.between,
+                between_worst: show
+                    .zip(stats.between)
+                    .map(|(show, error)| match show.tolerance {
+                        tolerance if tolerance > 0.0 => error / tolerance,
+                        _ => error,
+                    }),
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,

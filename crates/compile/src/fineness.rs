@@ -1,7 +1,7 @@
 //! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in corrections of normals than they save:
 //! a first guess follows from the length of edges, and around it what takes the fewest bytes is sought.
 
-use crate::encode::MeshPlan;
+use crate::encode::{MeshPlan, ulp};
 use crate::layered::{self, MeshCoder};
 use crate::prepare::{Fixed, Normals};
 use crate::report::NormalsDecide;
@@ -244,4 +244,17 @@ fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
         .map(|p| root(&mut above, p))
         .collect::<HashSet<_>>()
         .len()
+}
+
+/// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
+pub const LEAST_ROOM: f64 = 0.4;
+
+/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
+/// cube of two units, for which 24 bits per axis suffice, and a little.
+pub const LEAST_ULPS: f64 = 1.75;
+
+/// Whether transforms that are off by `error` leave too little of a tolerance to vertices that reach so far in a space that is scaled so much; `share`: of the tolerance.
+pub fn no_room(tolerance: f64, error: f64, scale: f64, reach: f64, share: f64) -> bool {
+    let room = tolerance - error;
+    room.is_nan() || room < scale * LEAST_ULPS * ulp(reach) || room < share * tolerance
 }

@@ -2,6 +2,7 @@
 //! came out. Before a frame is written it is decoded again by the functions the player uses, and measured.
 
 mod attributes;
+mod between;
 mod cells;
 pub mod clip;
 mod cull;
@@ -43,10 +44,11 @@ pub mod streams;
 mod units;
 mod write;
 
+pub use between::Found as Between;
 pub use error::Error;
 pub use options::{
-    ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
+    BetweenChoice, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule,
+    MeshOverride, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, TransformForm,
 };
 pub use plan::compile;
 pub use remesh::Remeshed;

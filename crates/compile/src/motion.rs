@@ -5,6 +5,7 @@ use crate::Error;
 use crate::flatten::FlatNode;
 use crate::mesh::trs::{Trs, decompose};
 use glam::{DMat4, DVec3};
+use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
 use meshreel_scene::{
     Placed, Scene,
@@ -343,6 +344,30 @@ pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
         }
     }
     [low[0], low[1], low[2], high[0], high[1], high[2]]
+}
+
+/// 40 bytes per sample of the transforms of all that is compiled, and of what is above it.
+pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
+    let mut needed = selected.to_vec();
+    let mut total = 0;
+    for i in (0..placed.len()).rev() {
+        if let (true, Some(parent)) = (needed[i], placed[i].parent) {
+            needed[parent] = true;
+        }
+        if let (true, Some(transform)) = (needed[i], &scene.nodes[placed[i].node].transform) {
+            total += 40 * transform.matrix.len() as u64;
+        }
+    }
+    total
+}
+
+/// Visibility of a placement over `frames`.
+pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
+    match shown.count() {
+        0 => Visibility::Never,
+        n if n == frames => Visibility::Always,
+        _ => Visibility::Animated,
+    }
 }
 
 #[cfg(test)]

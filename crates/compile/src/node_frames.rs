@@ -2,7 +2,7 @@
 
 use crate::mesh::trs::{Trs, rows};
 use crate::motion::Tracks;
-use crate::plan::visibility;
+use crate::motion::visibility;
 use crate::write::Job;
 use crate::{Error, Preset};
 use meshreel_codec::{record::Visibility, transform::Transform};

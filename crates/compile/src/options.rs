@@ -170,6 +170,29 @@ pub enum RigChoice {
     Only,
 }
 
+/// Whether frames are added where the source, between its samples, is too far from what players show.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum BetweenChoice {
+    /// Where it is more than four tolerances, but no more than make three times the source's frames.
+    #[default]
+    Auto,
+    /// Where it is more than so many, at least [`Options::LEAST_BETWEEN`].
+    Within(f64),
+    /// None.
+    Off,
+}
+
+impl BetweenChoice {
+    /// Tolerances.
+    pub fn multiple(self) -> Option<f64> {
+        match self {
+            BetweenChoice::Auto => Some(4.0),
+            BetweenChoice::Within(multiple) => Some(multiple),
+            BetweenChoice::Off => None,
+        }
+    }
+}
+
 /// How transforms of rigid parts are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransformForm {
@@ -220,6 +243,8 @@ pub struct Options {
     pub fps: Option<f64>,
     /// Part of the animation.
     pub range: Option<Range>,
+    /// Whether frames are added between samples of the source.
+    pub between: BetweenChoice,
     /// Rate that the user gave for inputs that carry none; stored, so that a checker reads them at the same times.
     pub source_fps: Option<f64>,
     /// Name or number of the animation that was asked for; stored for the same reason.
@@ -306,6 +331,7 @@ impl Default for Options {
             remesh_blend: None,
             fps: None,
             range: None,
+            between: BetweenChoice::Auto,
             source_fps: None,
             animation: None,
             rig: RigChoice::Bake,
@@ -330,6 +356,9 @@ impl Default for Options {
 }
 
 impl Options {
+    /// One tolerance is what decoding takes.
+    pub const LEAST_BETWEEN: f64 = 1.5;
+
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), Error> {
         let positive = |what: &str, v: f64| match v.is_finite() && v > 0.0 {
@@ -458,6 +487,15 @@ impl Options {
         if let Some(fps) = self.fps {
             positive("--fps", fps)?;
         }
+        let least = Options::LEAST_BETWEEN;
+        match self.between {
+            BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
+                Err(Error::misuse(format!(
+                    "--between must be off, or tolerances from {least} on, not {multiple}"
+                )))
+            }
+            _ => Ok(()),
+        }?;
         Ok(())
     }
 
@@ -533,7 +571,7 @@ impl Options {
     }
 
     /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in the file,
-    /// so that a checker needs nothing else. f64 prints shortest and reads back exactly.
+    /// so that a checker needs nothing else, but what holds between frames, which follows from the source, too. f64 prints shortest and reads back exactly.
     pub fn to_text(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();

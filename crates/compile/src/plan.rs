@@ -2,7 +2,7 @@
 
 use crate::encode::{MeshPlan, choose_streams, ulp};
 use crate::evaluate::Scratch;
-use crate::fineness;
+use crate::fineness::{self, LEAST_ROOM, LEAST_ULPS, no_room};
 use crate::flatten::{self, FlatNode};
 use crate::locators;
 use crate::meter::{Meter, Share};
@@ -10,15 +10,15 @@ use crate::motion::{self, FrameSet, Motion};
 use crate::prepare::{Extent, Normals, Prepared, Source, prepare};
 use crate::remesh::{Given, Outcome, Remeshed, remesh};
 use crate::report::{Inspect, Phase, Progress, Report};
-use crate::selection::{Selection, glob};
+use crate::selection::{Selection, glob, named_parts};
 use crate::skin::Found;
 use crate::still;
 use crate::{
-    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, identical, left_out,
-    nodes, ranges, write,
+    Error, MethodChoice, Options, PartsChoice, Preset, RigChoice, Tolerance, between, identical,
+    left_out, nodes, ranges, write,
 };
 use globset::GlobMatcher;
-use meshreel_codec::record::{Method, Visibility};
+use meshreel_codec::record::Method;
 use meshreel_codec::soft::schedule::Schedule;
 use meshreel_scene::sample::Channels;
 use meshreel_scene::{MeshId, Node, Placed, Remark, SAME_TIME, Scene, hierarchy, rig, sample};
@@ -86,6 +86,7 @@ pub fn compile(
 
     let placed = scene.expand()?;
     let (selected, locators) = compiler.select(&placed)?;
+    let found = [&selected[..], &locators];
     let kept: Vec<bool> = selected
         .iter()
         .zip(&locators)
@@ -93,13 +94,20 @@ pub fn compile(
         .collect();
     let left_out = left_out::remarks(scene, &placed, &kept, options)?;
     compiler.remarks.extend(left_out);
-    let times = compiler.times(&placed, &selected, &kept)?;
+    let samples = compiler.times(&placed, &selected, &kept)?;
+    let mut motion = pool.install(|| motion::scan(scene, &placed, &kept, &samples))?;
+    let between = pool.install(|| compiler.between(&placed, found, &motion, &samples, None))?;
+    let times = match &between {
+        Some(more) if more.added > 0 => {
+            motion = pool.install(|| motion::scan(scene, &placed, &kept, &more.times))?;
+            more.times.clone()
+        }
+        _ => samples.clone(),
+    };
     let ranges = ranges::of_frames(scene, &times, options, &mut compiler.remarks);
     if let Some(said) = ranges::said(&ranges) {
         compiler.pass("ranges", said);
     }
-    let mut motion = pool.install(|| motion::scan(scene, &placed, &kept, &times))?;
-    let found = [&selected[..], &locators];
     let diagonals = pool.install(|| locators::diagonals(scene, &placed, found, &times))?;
     let outcome = pool.install(|| compiler.remesh(&placed, &selected, &motion, &times))?;
     let scene = outcome.as_ref().map_or(scene, |outcome| &outcome.scene);
@@ -112,6 +120,11 @@ pub fn compile(
     let (nodes, errors) = pool.install(|| {
         compiler.flatten(&placed, found, &diagonals, &mut motion, &mut meshes, &times)
     })?;
+    let between = pool.install(|| {
+        let again = |baked: &[bool]| compiler.between(&placed, found, &motion, &times, Some(baked));
+        between::settle(between, &nodes, placed.len(), again)
+    })?;
+    compiler.say_between(between.as_ref(), samples.len());
     let plans =
         pool.install(|| compiler.plan_meshes(&placed, meshes, &nodes, &errors, &times, &meter))?;
     let held = plans.len() as u64 * MESH;
@@ -156,13 +169,15 @@ pub fn compile(
         scene,
         placed: &placed,
         times: &times,
+        samples: samples.len(),
+        between: between.as_ref().and_then(|found| found.stored(options)),
         ranges,
         nodes: &nodes,
         plans,
         tolerances: errors,
         options,
         motion: &motion,
-        raw_transform_bytes: compiler.raw_transform_bytes(&placed, &kept),
+        raw_transform_bytes: motion::raw_bytes(scene, &placed, &kept),
         exact: false,
         loose: Default::default(),
     };
@@ -180,6 +195,7 @@ pub fn compile(
     );
     compiler.passes.extend(report.of_triangles(options));
     report.clips.extend(clips);
+    report.between = between;
     report.tree = flatten::print(&nodes, &placed);
     compiler.remarks.append(&mut report.remarks);
     compiler.remarks.sort();
@@ -293,34 +309,8 @@ impl<'a> Compiler<'a> {
             others => format!(", {others} locators (nodes without meshes)"),
         };
         self.pass("select", format!("{count} of {all} placed meshes{said}"));
-        self.named_parts(placed, &selected)?;
+        named_parts(self.scene, self.options, placed, &selected)?;
         Ok((selected, locators))
-    }
-
-    /// A name of an attribute that no mesh has is a mistake; some may lack it.
-    fn named_parts(&self, placed: &[Placed], selected: &[bool]) -> Result<(), Error> {
-        let meshes = || {
-            let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
-            let mesh = |place: &Placed| self.scene.nodes[place.node].mesh;
-            chosen.filter_map(move |(place, _)| Some(&self.scene.meshes[mesh(place)?]))
-        };
-        let sections = self.options.meshes.iter().filter_map(|o| o.parts.as_ref());
-        for parts in sections.chain([&self.options.parts]) {
-            let PartsChoice::Attribute(name) = parts else {
-                continue;
-            };
-            if crate::skin::names(meshes()).contains(name) {
-                continue;
-            }
-            let there = match &crate::skin::names(meshes())[..] {
-                [] => "none has any".to_owned(),
-                names => format!("there are {}", names.join(", ")),
-            };
-            return Err(Error::misuse(format!(
-                "--parts attribute:{name}: no mesh has whole numbers or names of that name on faces or points; {there}"
-            )));
-        }
-        Ok(())
     }
 
     fn times(
@@ -382,6 +372,37 @@ impl<'a> Compiler<'a> {
             ),
         );
         Ok(times)
+    }
+
+    /// What is between samples, and frames where it bends away. `baked`: only looks.
+    fn between(
+        &self,
+        placed: &[Placed],
+        [selected, locators]: [&[bool]; 2],
+        motion: &Motion,
+        times: &[f64],
+        baked: Option<&[bool]>,
+    ) -> Result<Option<between::Found>, Error> {
+        between::frames(&between::Given {
+            scene: self.scene,
+            placed,
+            selected,
+            locators,
+            baked,
+            motion,
+            times,
+            tolerance: &|path| self.tolerance(path),
+            rigs: self.options.rig == RigChoice::Keep,
+            choice: self.options.between,
+            add: self.options.fps.is_none() && baked.is_none(),
+        })
+    }
+
+    fn say_between(&mut self, found: Option<&between::Found>, samples: usize) {
+        if let Some(found) = found {
+            self.pass("between", found.said(samples));
+            self.remarks.extend(found.remark(self.options));
+        }
     }
 
     fn identical(&mut self, placed: &[Placed], selected: &[bool]) -> Result<Vec<MeshId>, Error> {
@@ -681,13 +702,9 @@ impl<'a> Compiler<'a> {
                 }
                 // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
                 let beyond = budget.reach > f64::from(f32::MAX);
-                let room = budget.tolerance - budget.transform_error;
-                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
-                if beyond
-                    || room.is_nan()
-                    || room < least
-                    || room < LEAST_ROOM * budget.tolerance && diagonal > 0.0
-                {
+                let share = if diagonal > 0.0 { LEAST_ROOM } else { 0.0 };
+                let (error, scale) = (budget.transform_error, budget.scale);
+                if beyond || no_room(budget.tolerance, error, scale, object_reach, share) {
                     more.push((
                         i,
                         budget.transform_error > 0.2 * budget.tolerance && !beyond,
@@ -925,13 +942,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Part of the tolerance that transforms must leave to vertices; with less, baking them takes fewer bytes.
-const LEAST_ROOM: f64 = 0.4;
-
-/// Units in the last place of an object's largest coordinate that must be left to its vertices: half the diagonal of a
-/// cube of two units, for which 24 bits per axis suffice, and a little.
-const LEAST_ULPS: f64 = 1.75;
-
 /// Diagonal of the object-space bounds over the whole animation.
 pub fn diagonal(prepared: &Prepared) -> f64 {
     extent_diagonal(&prepared.object_extent)
@@ -946,13 +956,4 @@ pub fn extent_diagonal(extent: &Extent<3>) -> f64 {
         })
         .sum::<f64>()
         .sqrt()
-}
-
-/// Visibility of a placement over `frames`.
-pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
-    match shown.count() {
-        0 => Visibility::Never,
-        n if n == frames => Visibility::Always,
-        _ => Visibility::Animated,
-    }
 }

@@ -51,6 +51,8 @@ pub struct Report {
     pub raw_bytes: u64,
     /// Output frames.
     pub frames: usize,
+    /// What is between samples of the source, where that is not what players show, and the frames that were added for it.
+    pub between: Option<crate::Between>,
     /// Wall time.
     pub seconds: f64,
     /// What the user should know.

@@ -1,8 +1,8 @@
 //! Which objects are compiled, told by globs over the paths of their nodes.
 
-use crate::{Error, Options};
+use crate::{Error, Options, PartsChoice};
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
-use meshreel_scene::Remark;
+use meshreel_scene::{Placed, Remark, Scene};
 
 /// `--include` and `--exclude`.
 pub struct Selection {
@@ -84,4 +84,35 @@ pub fn hit(set: &GlobSet, path: &str) -> bool {
             Some(slash) => end = slash,
         }
     }
+}
+
+/// A name of an attribute that no mesh has is a mistake; some may lack it.
+pub fn named_parts(
+    scene: &Scene,
+    options: &Options,
+    placed: &[Placed],
+    selected: &[bool],
+) -> Result<(), Error> {
+    let meshes = || {
+        let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
+        let mesh = |place: &Placed| scene.nodes[place.node].mesh;
+        chosen.filter_map(move |(place, _)| Some(&scene.meshes[mesh(place)?]))
+    };
+    let sections = options.meshes.iter().filter_map(|o| o.parts.as_ref());
+    for parts in sections.chain([&options.parts]) {
+        let PartsChoice::Attribute(name) = parts else {
+            continue;
+        };
+        if crate::skin::names(meshes()).contains(name) {
+            continue;
+        }
+        let there = match &crate::skin::names(meshes())[..] {
+            [] => "none has any".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        return Err(Error::misuse(format!(
+            "--parts attribute:{name}: no mesh has whole numbers or names of that name on faces or points; {there}"
+        )));
+    }
+    Ok(())
 }

@@ -7,10 +7,11 @@ use crate::detail::{self, Detail};
 use crate::encode::{MeshPlan, Part};
 use crate::flatten::FlatNode;
 use crate::layered::{self, MeshCoder};
+use crate::motion::visibility;
 use crate::motion::{Motion, Tracks, transform_box};
 use crate::node_frames::{FrameInput, NodeFrames};
 use crate::nodes::NodeCoder;
-use crate::plan::{Budget, visibility};
+use crate::plan::Budget;
 use crate::report::{
     ClipReport, Detailed, Inspect, MeshReport, Phase, Progress, Report, RigReport,
 };
@@ -55,6 +56,10 @@ pub struct Job<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub times: &'a [f64],
+    /// How many of these are the source's.
+    pub samples: usize,
+    /// What is promised between frames, in tolerances, where the source says what is there.
+    pub between: Option<f64>,
     /// Named parts of these.
     pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
@@ -732,9 +737,10 @@ fn describe(
             }
         })
         .collect();
+    let between = (job.between).map_or(String::new(), |multiple| format!("between = {multiple}\n"));
     Description {
         generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
-        options: job.options.to_text(),
+        options: job.options.to_text() + &between,
         unit,
         fps: job.scene.fps.unwrap_or(0.0),
         period: period(job),
@@ -780,7 +786,8 @@ fn period(job: &Job<'_>) -> f64 {
     };
     match (equal().unwrap_or(false), job.options.cycle) {
         (true, _) => duration,
-        (false, true) => duration * n as f64 / (n - 1) as f64,
+        // Frames between samples make none of its steps shorter.
+        (false, true) => duration * job.samples as f64 / (job.samples.max(2) - 1) as f64,
         (false, false) => 0.0,
     }
 }

@@ -333,6 +333,15 @@ pub trait Source<T>: Send + Sync {
     }
     /// Reads sample `i` into `out`, which is cleared first.
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
+    /// Whether the file itself says that between samples the values go another way than whoever has the samples alone takes them: points on curves, not lines; rotations that
+    /// turn evenly.
+    fn bends(&self) -> bool {
+        false
+    }
+    /// What the file says is there between two samples, where the usual way from one to the other ([`crate::sample`]) is not that. False: the usual way.
+    fn between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// A property over time. Each sample is an array of `T`, whose length may differ from sample to sample.
@@ -412,6 +421,14 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     /// Reads sample `i`.
     pub fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
         self.source.read(i, out)
+    }
+    /// See [`Source::bends`].
+    pub fn bends(&self) -> bool {
+        self.source.bends()
+    }
+    /// See [`Source::between`].
+    pub fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
+        self.source.between(time, out)
     }
     /// The sample at or before `time` and the fraction of the way to the next one, both clamped to what exists.
     /// A time within [`SAME_TIME`] of a sample is that sample.

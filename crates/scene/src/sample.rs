@@ -1,8 +1,9 @@
 //! What the source is at a time: the one place that says how it is interpolated, which times become frames, and
 //! what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
 //!
-//! * Positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample holds.
-//! * Transforms: translation and scale linear, rotation by slerp, where both samples are such; else linear by element.
+//! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys bend ([`Source::between`]).
+//! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample holds.
+//! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
 
 use crate::{
@@ -285,6 +286,10 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), E
         return Ok((DMat4::IDENTITY, inherits));
     }
     let (i, fraction) = channel.locate(time);
+    if fraction > 0.0 && channel.between(time, &mut buffer)? {
+        let own = buffer.first().copied();
+        return Ok((own.unwrap_or(DMat4::IDENTITY), inherits));
+    }
     channel.read(i, &mut buffer)?;
     let a = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
     if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
@@ -293,6 +298,43 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), E
     channel.read(i + 1, &mut buffer)?;
     let b = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
     Ok((interpolate(&a, &b, fraction), inherits))
+}
+
+/// Whether the file says that placed object `i` goes from sample to sample on another way than a player takes it, which puts points on lines and turns of nodes on chords: its
+/// points, or a transform above it.
+pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
+    let mesh = scene.nodes[placed[i].node].mesh;
+    if mesh.is_some_and(|mesh| scene.meshes[mesh].positions.bends()) {
+        return true;
+    }
+    let mut at = Some(i);
+    while let Some(j) = at {
+        let transform = scene.nodes[placed[j].node].transform.as_ref();
+        if transform.is_some_and(|t| t.matrix.bends()) {
+            return true;
+        }
+        let inherits = transform.and_then(|t| t.inherits.as_ref());
+        // One that never takes part in what is above.
+        let alone = inherits.is_some_and(|channel| {
+            let mut flags = Vec::new();
+            channel.is_constant()
+                && !channel.is_empty()
+                && channel.read(0, &mut flags).is_ok()
+                && flags.first() == Some(&false)
+        });
+        at = placed[j].parent.filter(|_| !alone);
+    }
+    false
+}
+
+/// The last time that is before `time` when times are of 32 bits: what is there holds up to a step at `time`. More than a key may be moved to a uniform time.
+pub fn just_before(time: f64) -> f64 {
+    time - (5.0 * SAME_TIME).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
+}
+
+/// Whether two times are so near to each other that what changes from one to the other is a step.
+pub fn is_step(from: f64, to: f64) -> bool {
+    to - from <= 2.0 * (to - just_before(to))
 }
 
 /// Between two local matrices.
@@ -531,7 +573,7 @@ pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(
     mixed(&mesh.positions, mesh, time, out)
 }
 
-/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it, which blends as matrices do. False without a skin, or where its
+/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file says, or blended as matrices are. False without a skin, or where its
 /// samples are not those of the points.
 pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
     out.clear();
@@ -542,6 +584,9 @@ pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Err
         return Ok(false);
     }
     let (i, fraction) = mesh.positions.locate(time);
+    if fraction > 0.0 && skin.pose.between(time, out)? {
+        return Ok(out.len() == skin.joints.len());
+    }
     skin.pose.read(i, out)?;
     if fraction > 0.0 {
         let mut next = Vec::new();
@@ -703,6 +748,9 @@ fn mixed<T: Mix>(
         return Ok(());
     }
     let (i, fraction) = channel.locate(time);
+    if fraction > 0.0 && channel.between(time, out)? {
+        return Ok(());
+    }
     channel.read(i, out)?;
     if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
         return Ok(());

@@ -7,6 +7,7 @@ use crate::units::{
     Angle, Length, Range, Ratio, Size, Tolerance, ToleranceFor, deserialize_from_text, one_or_more,
 };
 use clap::{Args, Parser, Subcommand};
+use meshreel_compile::BetweenChoice;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -183,6 +184,11 @@ pub struct Content {
     /// Resample to this many frames per second [default: the source's own sample times]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub fps: Option<Rate>,
+    /// Add frames where the source, between its samples, is farther than K tolerances from what players show there: they put points on lines, joints of a glTF file carry them on
+    /// curves. Or off: frames as the source has them, and nothing is promised of the time between. With --fps none are added [default: auto, which is 4, but more where that
+    /// would make more than three times as many frames]
+    #[arg(long, value_name = "K|auto|off", help_heading = "Content")]
+    pub between: Option<Between>,
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F", help_heading = "Content")]
     pub source_fps: Option<Rate>,
@@ -443,6 +449,27 @@ impl FromStr for Rate {
     }
 }
 
+/// How many tolerances players may be off between frames: `4`, `auto`, or `off` (also `0`) for whatever it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Between(pub BetweenChoice);
+
+impl FromStr for Between {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Between, String> {
+        let least = meshreel_compile::Options::LEAST_BETWEEN;
+        match (text, text.parse::<f64>()) {
+            ("auto", _) => Ok(Between(BetweenChoice::Auto)),
+            ("off", _) | (_, Ok(0.0)) => Ok(Between(BetweenChoice::Off)),
+            (_, Ok(multiple)) if multiple >= least && multiple.is_finite() => {
+                Ok(Between(BetweenChoice::Within(multiple)))
+            }
+            _ => Err(format!(
+                "'{text}' says nothing of the time between frames: give a number of tolerances from {least} on, auto or off"
+            )),
+        }
+    }
+}
+
 /// The vertex channels to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -571,7 +598,7 @@ words!(
 words!(
     /// A length unit.
     UnitName, "unit": Metre = "m", Centimetre = "cm", Millimetre = "mm", Inch = "in"; later:);
-deserialize_from_text!(Rate, Channels, Parts);
+deserialize_from_text!(Rate, Between, Channels, Parts);
 
 #[cfg(test)]
 mod tests {

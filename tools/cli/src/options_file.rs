@@ -286,6 +286,7 @@ impl Content {
             exclude: list(self.exclude, lower.exclude),
             range: self.range.or(lower.range),
             fps: self.fps.or(lower.fps),
+            between: self.between.or(lower.between),
             source_fps: self.source_fps.or(lower.source_fps),
             animation: self.animation.or(lower.animation),
             rig: self.rig.or(lower.rig),

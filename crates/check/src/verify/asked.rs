@@ -34,6 +34,8 @@ pub(crate) struct Asked {
     pub attributes_apart: bool,
     /// What is asked of rigs of meshes.
     pub rig: Rigs,
+    /// How many tolerances players may be off between frames, where the source says what is there. Then there may be frames between its samples.
+    pub between: Option<f64>,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
     meshes: Vec<(GlobMatcher, Tolerance)>,
@@ -239,6 +241,7 @@ impl Asked {
             cull_hidden: false,
             attributes_apart: false,
             rig: Rigs::default(),
+            between: None,
             include: Vec::new(),
             exclude: Vec::new(),
             meshes: Vec::new(),
@@ -289,6 +292,7 @@ impl Asked {
                         _ => return Err(bad()),
                     }
                 }
+                "between" => asked.between = Some(positive(value).ok_or_else(bad)?),
                 "lod" => asked.lod = value.parse().map_err(|_| bad())?,
                 "include" => asked.include.push(glob(value).ok_or_else(bad)?),
                 "exclude" => asked.exclude.push(glob(value).ok_or_else(bad)?),

@@ -2,6 +2,7 @@
 
 use crate::scene::frames::error;
 use crate::verify::asked::Asked;
+use crate::verify::between::{Between, Seen};
 use crate::verify::channels::{Channels, Normals};
 use crate::verify::compare::Attributes;
 use crate::verify::exact::Exact;
@@ -35,6 +36,7 @@ pub(crate) struct Plan<'a> {
     /// Per locator where it is in the file.
     pub places: Vec<Option<locators::Place>>,
     pub units: Vec<Unit>,
+    pub between: Between,
 }
 
 /// Where a placement is in the file.
@@ -98,6 +100,9 @@ impl Plan<'_> {
         let at_once = (DECODERS / self.reel.memory().max(1)).clamp(1, threads) as usize;
         let done = AtomicU64::new(0);
         let total = self.reel.frame_count() as u64;
+        // The last frame of the job before: what is between it and the next is looked at when both are there.
+        let mut last: Option<Seen> = None;
+        let mut world = World::new(self.survey.scene, &self.survey.placed)?;
         progress(0, total);
         for window in jobs.chunks(at_once) {
             let results: Vec<Result<Found, Error>> = window
@@ -112,11 +117,13 @@ impl Plan<'_> {
                         stats: vec![Stats::default(); self.shows.len()],
                         locators: vec![locators::Found::default(); self.places.len()],
                         failures: Failures::default(),
+                        ends: [None, None],
                     };
                     for frame in job.clone() {
                         worker.frame(frame, &mut found)?;
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                     }
+                    found.ends[1] = worker.seen.take();
                     workers
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)
@@ -126,7 +133,12 @@ impl Plan<'_> {
                 .collect();
             // In the order of frames, so that sums and sentences do not depend on threads.
             for found in results {
-                let found = found?;
+                let mut found = found?;
+                if let (Some(before), Some(first)) = (last.take(), found.ends[0].take()) {
+                    let between = &self.between;
+                    between.compare(self, &mut world, &before, &first, &mut found)?;
+                }
+                last = found.ends[1].take();
                 stats
                     .iter_mut()
                     .zip(&found.stats)
@@ -160,6 +172,8 @@ pub(crate) struct Found {
     pub stats: Vec<Stats>,
     pub locators: Vec<locators::Found>,
     pub failures: Failures,
+    /// The first frame and the last one, where they count for what is between them and the frames of other jobs.
+    pub ends: [Option<Seen>; 2],
 }
 
 /// One thread's decoder and source.
@@ -167,6 +181,8 @@ pub(crate) struct Worker<'a> {
     pub plan: &'a Plan<'a>,
     decoder: FrameDecoder,
     pub world: World<'a>,
+    /// The frame before this one.
+    seen: Option<Seen>,
 }
 
 /// A mesh of the source in one frame.
@@ -199,6 +215,7 @@ impl<'a> Worker<'a> {
             plan,
             decoder: FrameDecoder::new(plan.reel).map_err(error)?,
             world: World::new(plan.survey.scene, &plan.survey.placed)?,
+            seen: None,
         })
     }
 
@@ -219,7 +236,8 @@ impl<'a> Worker<'a> {
             &mut found.locators,
             &mut found.failures,
         );
-        for unit in &plan.units {
+        let mut seen = (plan.between.any()).then(|| Seen::new(plan, &self.decoder, frame));
+        for (u, unit) in plan.units.iter().enumerate() {
             let mut visible = Vec::new();
             for &p in &unit.placements {
                 let Some(show) = &plan.shows[p] else { continue };
@@ -255,13 +273,27 @@ impl<'a> Worker<'a> {
                 }
             }
             if !visible.is_empty() && !unit.hopeless {
-                self.unit(unit, &visible, frame, time, found)?;
+                let (positions, points) = self.unit(unit, &visible, frame, time, found)?;
+                if let Some(seen) = &mut seen {
+                    seen.keep(plan, u, positions, points);
+                }
             }
+        }
+        if let Some(seen) = seen {
+            match self.seen.take() {
+                Some(before) => {
+                    let world = &mut self.world;
+                    plan.between.compare(plan, world, &before, &seen, found)?;
+                }
+                // The frame before is another job's.
+                None => found.ends[0] = Some(seen.clone()),
+            }
+            self.seen = Some(seen);
         }
         Ok(())
     }
 
-    /// Compares one mesh, at all places where it is visible.
+    /// Compares one mesh, at all places where it is visible. Gives the decoded positions and, where they move, the source's points.
     fn unit(
         &self,
         unit: &Unit,
@@ -269,7 +301,7 @@ impl<'a> Worker<'a> {
         frame: usize,
         time: f64,
         found: &mut Found,
-    ) -> Result<(), Error> {
+    ) -> Result<(Vec<f32>, Vec<[f32; 3]>), Error> {
         let plan = self.plan;
         let mesh = &plan.survey.scene.meshes[unit.mesh];
         let constant = plan.survey.meshes[unit.mesh]
@@ -295,7 +327,7 @@ impl<'a> Worker<'a> {
             .remeshed
             .unwrap_or(0);
         if frame + blended as usize >= plan.reel.frame_count() {
-            return Ok(());
+            return Ok(Default::default());
         }
         visible.iter().for_each(|&p| found.stats[p].frames += 1);
         match &unit.exact {
@@ -305,7 +337,12 @@ impl<'a> Worker<'a> {
                 self.way_back(unit, visible[0], frame, &source, &decoded, found)?;
                 self.nearest(unit, visible, frame, &source, &decoded, found)
             }
-        }
+        }?;
+        let points = match source.points {
+            Cow::Owned(points) => points,
+            Cow::Borrowed(_) => Vec::new(),
+        };
+        Ok((decoded.positions, points))
     }
 
     /// A frame's own map: points and faces as they come back.

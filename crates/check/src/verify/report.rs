@@ -9,6 +9,8 @@ pub struct Report {
     pub ok: bool,
     /// Frames of the file.
     pub frames: usize,
+    /// How many tolerances players may be off between these, where the source says what is there; none: nothing is promised of that.
+    pub between: Option<f64>,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
     /// One entry per locator: nodes that show no mesh and are there for their own sake.
@@ -65,6 +67,11 @@ pub struct MeshReport {
     pub max_error: f64,
     /// Root of the mean square of all distances.
     pub rms_error: f64,
+    /// Largest distance, at three places between each two frames, of what a player shows and what the source has there; none where nothing moves but on lines, or where there is
+    /// nothing to compare with.
+    pub between_error: Option<f64>,
+    /// The same as a part of the tolerance.
+    pub between_worst: Option<f64>,
     /// Largest angle between normals, degrees; none without normals.
     pub normal_max_deg: Option<f64>,
     /// Largest distance of uvs; none without.
@@ -260,6 +267,7 @@ pub(crate) struct Stats {
     pub count: u64,
     pub squares: f64,
     pub max: f64,
+    pub between: Option<f64>,
     pub normal: Option<f64>,
     pub uv: Option<f64>,
     pub colour: Option<f64>,
@@ -283,6 +291,7 @@ impl Stats {
         if beyond(other.max, self.max) {
             self.max = other.max;
         }
+        self.between = larger(self.between, other.between);
         self.normal = larger(self.normal, other.normal);
         self.uv = larger(self.uv, other.uv);
         self.colour = larger(self.colour, other.colour);

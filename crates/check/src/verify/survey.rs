@@ -7,11 +7,11 @@ use crate::verify::locators::{self, Locator};
 use crate::verify::polygons::usable;
 use glam::{DMat4, DVec3};
 use meshreel_scene::{
-    Error, Mesh, MeshId, Placed, Scene, locators as nodes,
+    Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as nodes,
     sample::{self, World, largest_scale},
 };
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The source as it has to come out.
 pub(crate) struct Survey<'a> {
@@ -68,7 +68,8 @@ pub(crate) struct Facts {
 }
 
 impl<'a> Survey<'a> {
-    pub fn new(scene: &'a Scene, asked: &Asked) -> Result<Survey<'a>, Error> {
+    /// `there`: times of the file's frames.
+    pub fn new(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
             .iter()
@@ -79,7 +80,10 @@ impl<'a> Survey<'a> {
             .collect();
         let found = nodes::find(scene, &placed, &|path| asked.selects(path));
         let kept: Vec<bool> = selected.iter().zip(&found).map(|(s, f)| *s || *f).collect();
-        let times = sample::frame_times(scene, &placed, &kept, &asked.frames)?;
+        let mut times = sample::frame_times(scene, &placed, &kept, &asked.frames)?;
+        if asked.between.is_some() && asked.frames.fps.is_none() {
+            times = with_between(scene, times, there);
+        }
         let mut placements = Vec::new();
         for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
             if let Some(mesh) = scene.nodes[place.node].mesh {
@@ -215,6 +219,23 @@ impl Facts {
         let sides = [self.low().as_dvec3(), self.high().as_dvec3()];
         std::array::from_fn(|i| DVec3::from_array([0, 1, 2].map(|k| sides[i >> k & 1][k])))
     }
+}
+
+/// The source's frames, and those of the file that lie between two of them: within a range, where there are any.
+fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
+    let ranges = sample::frame_ranges(&scene.ranges, &own);
+    let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
+    let inside = |time: &&f64| {
+        let after = own.partition_point(|t| t < time);
+        let near = |i: usize| own.get(i).is_some_and(|t| (t - **time).abs() <= SAME_TIME);
+        let ends = after == 0 || after == own.len() || starts.contains(&after);
+        !ends && !near(after) && !near(after - 1)
+    };
+    let between: Vec<f64> = there.iter().filter(inside).copied().collect();
+    let mut all = own;
+    all.extend(between);
+    all.sort_by(f64::total_cmp);
+    all
 }
 
 /// Bits in which −0 is 0; none for what is no usable point.

@@ -115,20 +115,4 @@ impl<'a> Compiler<'a> {
         }
         Ok(budgets)
     }
-
-    pub(super) fn raw_transform_bytes(&self, placed: &[Placed], selected: &[bool]) -> u64 {
-        let mut needed = selected.to_vec();
-        let mut total = 0;
-        for i in (0..placed.len()).rev() {
-            if let (true, Some(parent)) = (needed[i], placed[i].parent) {
-                needed[parent] = true;
-            }
-            if let (true, Some(transform)) =
-                (needed[i], &self.scene.nodes[placed[i].node].transform)
-            {
-                total += 40 * transform.matrix.len() as u64;
-            }
-        }
-        total
-    }
 }

@@ -15,9 +15,9 @@ use meshreel_codec::block::Format;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_compile::clip::Strip;
 use meshreel_compile::{
-    ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule, MeshOverride,
-    MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice, Tolerance,
-    TransformForm, Tried,
+    Between, ClipChoice, CodecChoice, CurveChoice, JointOverride, LayerChoice, LocalRule,
+    MeshOverride, MeshReport, MethodChoice, Options, PartsChoice, Preset, Report, RigChoice,
+    Tolerance, TransformForm, Tried,
 };
 use meshreel_scene::Unit;
 use meshreel_scene::sample;
@@ -240,6 +240,10 @@ impl Done {
             "rigs": report.rigs.iter().map(rigs::compiled).collect::<Vec<_>>(),
             "clips": report.clips.iter().map(|clip| clip::compiled(clip, self.explain)).collect::<Vec<_>>(),
         });
+        if let Some(between) = &report.between {
+            value["added_frames"] = json!(between.added);
+            value["between_worst"] = json!(between.after);
+        }
         if self.explain {
             value["passes"] = report
                 .passes
@@ -316,6 +320,9 @@ impl Done {
             units::bytes(self.source_bytes),
             self.seconds,
         ));
+        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
+            out.push_str(&added(between, report.frames));
+        }
         let most = if job.output.flags.verbose {
             usize::MAX
         } else {
@@ -399,6 +406,22 @@ impl Done {
         }
         out
     }
+}
+
+/// What is said of frames that the source does not have.
+fn added(between: &Between, frames: usize) -> String {
+    let Between {
+        added,
+        before,
+        after,
+        ..
+    } = between;
+    let own = frames.saturating_sub(*added);
+    format!(
+        "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
+        units::short(*before),
+        units::short(*after),
+    )
 }
 
 /// Compiles every input into `directory`; a failure is said and the next one is tried.
@@ -589,6 +612,9 @@ pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options
     options.cull_hidden = content.cull_hidden;
     options.attributes_apart = content.attributes_apart;
     options.fps = content.fps.map(|rate| rate.0);
+    if let Some(between) = content.between {
+        options.between = between.0;
+    }
     options.source_fps = content.source_fps.map(|rate| rate.0);
     options.animation.clone_from(&content.animation);
     options.rig = match content.rig {

@@ -130,6 +130,7 @@ impl Verified {
                 json!({
                     "path": mesh.path, "method": mesh.method, "vertices": mesh.vertices, "frames": mesh.frames,
                     "tolerance": mesh.tolerance, "max_error": mesh.max_error, "rms_error": mesh.rms_error,
+                    "between_error": mesh.between_error, "between_worst": mesh.between_worst,
                     "normal_max_deg": mesh.normal_max_deg, "uv_max_error": mesh.uv_max_error,
                     "colour_max_error": mesh.colour_max_error, "attribute_max_error": mesh.attribute_max_error, "matched": mesh.matched.name(), "blended": mesh.blended, "ok": mesh.ok,
                     "levels": levels_json(mesh),
@@ -154,7 +155,7 @@ impl Verified {
             .map(|failure| json!({ "path": failure.path, "frame": failure.frame, "what": failure.what }))
             .collect();
         let mut value = json!({
-            "ok": report.ok, "frames": report.frames, "meshes": meshes, "clips": clips, "rigs": rigs_json(&report.rigs),
+            "ok": report.ok, "frames": report.frames, "between": report.between, "meshes": meshes, "clips": clips, "rigs": rigs_json(&report.rigs),
             "locators": locators_json(&report.locators),
             "failures": failures, "more_failures": report.more_failures,
             "seconds": seconds, "remarks": remarks_json(&self.remarks),
@@ -212,6 +213,7 @@ impl Verified {
                     units::short(mesh.tolerance),
                     units::short(mesh.max_error),
                     units::short(mesh.rms_error),
+                    between(mesh),
                     optional(mesh.normal_max_deg),
                     optional(mesh.uv_max_error),
                     mesh.matched.name().to_string(),
@@ -268,6 +270,7 @@ impl Verified {
             "tolerance",
             "max error",
             "rms error",
+            "between",
             "normal deg",
             "uv",
             "<matched",
@@ -344,6 +347,14 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
         &["locator", "frames", "tolerance", "max error", "<check"],
         &rows,
     )
+}
+
+/// What players show between frames, beside the source: a length, and in tolerances.
+fn between(mesh: &meshreel_check::MeshReport) -> String {
+    match mesh.between_error.zip(mesh.between_worst) {
+        Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),
+        None => "–".to_string(),
+    }
 }
 
 fn rigs_json(rigs: &[RigReport]) -> Vec<Value> {

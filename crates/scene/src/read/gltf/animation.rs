@@ -3,8 +3,8 @@
 
 use super::document::{AnimationJson, Document};
 use crate::grid::{self, Grid};
-use crate::sample::MAX_FRAMES;
-use crate::{BEFORE_STEP, Error, Remark, SAME_TIME};
+use crate::sample::{MAX_FRAMES, just_before};
+use crate::{Error, Remark, SAME_TIME};
 use glam::DQuat;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -130,8 +130,7 @@ impl Curve {
         }
         for (k, pair) in self.times.windows(2).enumerate() {
             let same = (0..self.width).all(|i| self.part(k, 1, i) == self.part(k + 1, 1, i));
-            // Far enough for times of 32 bits to be two.
-            let time = pair[1] - BEFORE_STEP.max(pair[1].abs() * 4.0 * f64::from(f32::EPSILON));
+            let time = just_before(pair[1]);
             if !same && time > pair[0] + SAME_TIME {
                 times.push(time);
             }
@@ -166,6 +165,11 @@ impl Curve {
     /// Whether straight lines between its keys say everything.
     pub fn is_linear(&self) -> bool {
         self.how == How::Linear
+    }
+
+    /// Whether between keys it bends: cubic ones do.
+    pub fn bends(&self) -> bool {
+        self.how == How::Cubic && !self.is_constant()
     }
 
     /// Whether each value stays until the next key.

@@ -1,5 +1,6 @@
 //! Meshes that move: where morph targets and skins put points and normals, at the samples of what is played and at any time of a clip.
 
+use super::animation::{Curve, Curves};
 use super::mesh::Shape;
 use super::tree::Posing;
 use super::{Rig, identity_of};
@@ -83,6 +84,14 @@ impl Source<DMat4> for Posed {
         let all = self.joints.matrices(self.times.time(i));
         out.extend(all.into_iter().map(DMat4::from));
         Ok(())
+    }
+    fn bends(&self) -> bool {
+        self.samples > 1
+    }
+    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+        out.clear();
+        out.extend(self.joints.matrices(time).into_iter().map(DMat4::from));
+        Ok(true)
     }
 }
 
@@ -212,6 +221,13 @@ impl Deformation {
         identity_of(&numbers)
     }
 
+    /// Whether lines between its samples are not all of it: a skin turns, weights may bend.
+    fn bends(&self) -> bool {
+        let mut weights = self.rig.takes.of_node(self.node);
+        let cubic = |curves: &Curves| curves.weights.as_ref().is_some_and(Curve::bends);
+        self.samples > 1 && (self.skin.is_some() || weights.any(cubic))
+    }
+
     fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         if i >= self.samples {
             return Err(Error::misuse(format!("sample {i} of {}", self.samples)));
@@ -301,5 +317,15 @@ impl Source<[f32; 3]> for Moved {
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         self.0.read(i, self.1, out)
+    }
+    fn bends(&self) -> bool {
+        self.0.bends()
+    }
+    fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
+        if !self.0.bends() {
+            return Ok(false);
+        }
+        self.0.at(time, self.1, out)?;
+        Ok(true)
     }
 }

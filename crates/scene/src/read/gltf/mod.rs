@@ -365,6 +365,11 @@ struct Local {
 }
 
 impl Local {
+    fn cubic(&self) -> bool {
+        let mut curves = (self.rig.takes.of_node(self.node)).flat_map(Curves::of_transform);
+        curves.any(animation::Curve::bends)
+    }
+
     fn at(&self, i: usize) -> DAffine3 {
         let (animation, time) = self.rig.takes.at(self.sampling.time(i));
         self.rig.tree.matrix(self.node, animation, time)
@@ -382,6 +387,25 @@ impl Source<DMat4> for Local {
         out.clear();
         out.push(self.at(i).into());
         Ok(())
+    }
+    // Players turn nodes on the chord, not evenly.
+    fn bends(&self) -> bool {
+        let turns = |curves: &Curves| {
+            let rotation = curves.rotation.as_ref();
+            rotation.is_some_and(|curve| !curve.is_constant() && !curve.is_step())
+        };
+        self.samples > 1 && (self.cubic() || self.rig.takes.of_node(self.node).any(turns))
+    }
+    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+        // Lines and slerp between keys are the usual way.
+        if !self.cubic() {
+            return Ok(false);
+        }
+        let (animation, time) = self.rig.takes.at(time);
+        let matrix = self.rig.tree.matrix(self.node, animation, time);
+        out.clear();
+        out.push(matrix.into());
+        Ok(true)
     }
 }
 

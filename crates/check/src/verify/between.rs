@@ -1,0 +1,327 @@
+//! Between frames: what a player shows there, and what the source has. Players put points on lines and turn nodes on chords, by the rules of `meshreel::FrameView`; a source may say
+//! that things go other ways. Where it does, the file may have frames between its samples and promises a multiple of the tolerance; else this is only shown.
+//!
+//! Left out are the times between two named ranges, those before a step, meshes whose faces change or that have no source map, and what is hidden in one of the two frames.
+
+use crate::verify::asked::{Asked, Rigs};
+use crate::verify::frames::{Found, Plan, Show, Unit, fail, vector};
+use crate::verify::polygons::usable;
+use crate::verify::report::{beyond, larger};
+use crate::verify::survey::{Survey, apply};
+use glam::{DMat4, DQuat, DVec3};
+use meshreel::{FrameDecoder, Transform};
+use meshreel_scene::sample::{self, World};
+use meshreel_scene::{Error, Mesh, rig::is_driven};
+use std::collections::HashSet;
+
+/// Places that are looked at. On a chord the middle is right, and the places beside it are not.
+const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
+
+/// What is looked at.
+pub(crate) struct Between {
+    /// By placement, where it is looked at: whether the file promises something of it.
+    placements: Vec<Option<bool>>,
+    /// By unit whether one of its placements is looked at.
+    units: Vec<bool>,
+    /// By frame whether there is anything between it and the one before.
+    pairs: Vec<bool>,
+}
+
+/// What is kept of a frame until the next one is there.
+#[derive(Clone)]
+pub(crate) struct Seen {
+    frame: usize,
+    /// By placement.
+    visible: Vec<bool>,
+    /// By node of the file.
+    local: Vec<Transform>,
+    /// By unit the decoded positions; empty where they are not looked at.
+    positions: Vec<Vec<f32>>,
+    /// By unit the source's points, where lines lead from frame to frame.
+    points: Vec<Vec<[f32; 3]>>,
+}
+
+impl Between {
+    pub fn new(
+        survey: &Survey<'_>,
+        asked: &Asked,
+        frames: &[Option<usize>],
+        shows: &[Option<Show>],
+        units: &[Unit],
+    ) -> Between {
+        let (scene, placed) = (survey.scene, &survey.placed);
+        let moves = |i: usize| {
+            let mut at = Some(i);
+            std::iter::from_fn(|| {
+                let i = at?;
+                at = placed[i].parent;
+                Some(i)
+            })
+            .any(|i| {
+                let transform = scene.nodes[placed[i].node].transform.as_ref();
+                transform.is_some_and(|t| !t.matrix.is_constant())
+            })
+        };
+        let mut placements = vec![None; survey.placements.len()];
+        for unit in units {
+            if unit.exact.is_none() || unit.surface || unit.hopeless {
+                continue;
+            }
+            for &p in unit.placements.iter().filter(|p| shows[**p].is_some()) {
+                let place = &survey.placements[p];
+                let bends = sample::bends(scene, placed, place.placed);
+                if bends || moves(place.placed) {
+                    let rig = asked.rig == Rigs::Kept && is_driven(&scene.meshes[place.mesh]);
+                    placements[p] = Some(bends && !rig);
+                }
+            }
+        }
+        let looked = |unit: &Unit| unit.placements.iter().any(|p| placements[*p].is_some());
+        let ranges = sample::frame_ranges(&scene.ranges, &survey.times);
+        let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
+        let time = |frame: Option<usize>| frame.map(|frame| survey.times[frame]);
+        let pair = |i: usize| {
+            let (from, to) = (time(*frames.get(i.checked_sub(1)?)?)?, time(frames[i])?);
+            let starts = frames[i].is_some_and(|frame| starts.contains(&frame));
+            (!starts && !sample::is_step(from, to)).then_some(())
+        };
+        Between {
+            units: units.iter().map(looked).collect(),
+            pairs: (0..frames.len()).map(|i| pair(i).is_some()).collect(),
+            placements,
+        }
+    }
+
+    /// Whether a frame must be kept until the next.
+    pub fn any(&self) -> bool {
+        self.units.contains(&true)
+    }
+
+    /// Compares what is between two frames.
+    pub fn compare(
+        &self,
+        plan: &Plan<'_>,
+        world: &mut World<'_>,
+        from: &Seen,
+        to: &Seen,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        if from.frame + 1 != to.frame || !self.pairs[to.frame] {
+            return Ok(());
+        }
+        let time = |seen: &Seen| plan.frames[seen.frame].map(|frame| plan.survey.times[frame]);
+        let (Some(start), Some(end)) = (time(from), time(to)) else {
+            return Ok(());
+        };
+        let mut worst: Vec<Option<f64>> = vec![None; self.placements.len()];
+        let mut points = Vec::new();
+        for place in PLACES {
+            let time = start + (end - start) * f64::from(place);
+            world.evaluate(time)?;
+            let shown = worlds(plan, from, to, place);
+            for (u, unit) in plan
+                .units
+                .iter()
+                .enumerate()
+                .filter(|(u, _)| self.units[*u])
+            {
+                let (a, b) = (&from.positions[u], &to.positions[u]);
+                let Some(exact) = unit
+                    .exact
+                    .as_ref()
+                    .filter(|exact| a.len() == b.len() && a.len() == 3 * exact.vertex_point.len())
+                else {
+                    continue;
+                };
+                let mesh = &plan.survey.scene.meshes[unit.mesh];
+                let facts = plan.survey.meshes[unit.mesh].as_ref();
+                let still = facts.and_then(|facts| facts.constant.as_deref());
+                let source = match still {
+                    Some(points) => points,
+                    None => {
+                        let both = (&from.points[u], &to.points[u]);
+                        source_points(mesh, time, both, place, &mut points)?;
+                        &points
+                    }
+                };
+                if source.len() != exact.polygons.points {
+                    continue;
+                }
+                let deforms = plan.reel.description().meshes[unit.record].method.deforms();
+                for &p in &unit.placements {
+                    let both = from.visible[p] && to.visible[p] && self.placements[p].is_some();
+                    let Some(show) = plan.shows[p].as_ref().filter(|_| both) else {
+                        continue;
+                    };
+                    let matrix = &world.matrix[plan.survey.placements[p].placed];
+                    if !matrix.is_finite() {
+                        continue;
+                    }
+                    let shown = &shown[show.node];
+                    let far = |(v, &point): (usize, &u32)| {
+                        let own = source[point as usize];
+                        if !usable(own) {
+                            return 0.0;
+                        }
+                        let at = match deforms {
+                            true => {
+                                let blend = |k: usize| a[k] + (b[k] - a[k]) * place;
+                                let [x, y, z] = [3 * v, 3 * v + 1, 3 * v + 2].map(blend);
+                                DVec3::new(x.into(), y.into(), z.into())
+                            }
+                            false => vector(a, v),
+                        };
+                        let right = matrix.transform_point3(DVec3::from_array(own.map(f64::from)));
+                        (apply(shown, at) - right).length()
+                    };
+                    let all = exact.vertex_point.iter().enumerate().map(far);
+                    let most = all.fold(0.0, |m, d| if beyond(d, m) { d } else { m });
+                    worst[p] = larger(worst[p], Some(most));
+                }
+            }
+        }
+        for (p, worst) in worst.into_iter().enumerate() {
+            let Some(worst) = worst else { continue };
+            let stats = &mut found.stats[p];
+            stats.between = larger(stats.between, Some(worst));
+            let promised = plan
+                .asked
+                .between
+                .filter(|_| self.placements[p] == Some(true));
+            if let (Some(multiple), Some(show)) = (promised, &plan.shows[p])
+                && beyond(worst, multiple * show.tolerance * (1.0 + 1e-6))
+            {
+                let what = format!(
+                    "between this frame and the next players are {worst:e} away from the source, {multiple} times {:e} is allowed",
+                    show.tolerance
+                );
+                fail(plan, found, p, from.frame, what);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The source's points: what it says itself, else on the line from one frame to the next.
+fn source_points(
+    mesh: &Mesh,
+    time: f64,
+    (from, to): (&Vec<[f32; 3]>, &Vec<[f32; 3]>),
+    place: f32,
+    out: &mut Vec<[f32; 3]>,
+) -> Result<(), Error> {
+    if mesh.positions.bends() {
+        return sample::positions_at(mesh, time, out);
+    }
+    out.clear();
+    if from.len() == to.len() {
+        let pairs = from.iter().zip(to);
+        let mix = |(a, b): (&[f32; 3], &[f32; 3])| sample::Mix::mix(*a, *b, f64::from(place));
+        out.extend(pairs.map(mix));
+    }
+    Ok(())
+}
+
+impl Seen {
+    /// Of a frame that is decoded, positions still missing.
+    pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
+        let nodes = plan.reel.description().nodes.len();
+        let expected = plan.frames[frame];
+        let visible = plan.shows.iter().enumerate().map(|(p, show)| {
+            let own = expected.is_some_and(|i| plan.survey.placements[p].visible.get(i));
+            own && show.as_ref().is_some_and(|show| decoder.visible(show.node))
+        });
+        Seen {
+            frame,
+            visible: visible.collect(),
+            local: (0..nodes).map(|node| decoder.transform(node)).collect(),
+            positions: vec![Vec::new(); plan.units.len()],
+            points: vec![Vec::new(); plan.units.len()],
+        }
+    }
+
+    /// Keeps what a unit shows, if that is looked at.
+    pub fn keep(
+        &mut self,
+        plan: &Plan<'_>,
+        unit: usize,
+        positions: Vec<f32>,
+        points: Vec<[f32; 3]>,
+    ) {
+        if plan.between.units[unit] {
+            self.positions[unit] = positions;
+            let mesh = &plan.survey.scene.meshes[plan.units[unit].mesh];
+            if !mesh.positions.bends() {
+                self.points[unit] = points;
+            }
+        }
+    }
+}
+
+/// Object to world of all nodes between two frames, as players have them.
+fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4]; 3]> {
+    let nodes = &plan.reel.description().nodes;
+    let mut out: Vec<DMat4> = Vec::with_capacity(nodes.len());
+    for (n, node) in nodes.iter().enumerate() {
+        let own = blend(&from.local[n], &to.local[n], f64::from(place));
+        let above = node.parent.map(|parent| out[parent as usize]);
+        out.push(above.map_or(own, |above| above * own));
+    }
+    let rows = |m: DMat4| std::array::from_fn(|r| m.row(r).to_array());
+    out.into_iter().map(rows).collect()
+}
+
+/// Between two transforms: translation and scale straight, rotations straight by the shorter way and made unit again; one that is scaled to nothing is not come from nor gone to.
+fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
+    let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
+    let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {
+        q if q.length_squared() > 0.0 && q.is_finite() => q.normalize(),
+        _ => DQuat::IDENTITY,
+    };
+    let nothing = from.scale == [0.0; 3] || to.scale == [0.0; 3];
+    let (place, a, b) = (
+        if nothing { 0.0 } else { place },
+        rotation(from),
+        rotation(to),
+    );
+    let near = if a.dot(b) < 0.0 { -b } else { b };
+    let turned = a * (1.0 - place) + near * place;
+    DMat4::from_scale_rotation_translation(
+        vector(from.scale).lerp(vector(to.scale), place),
+        match turned.length_squared() > 1e-12 {
+            true => turned.normalize(),
+            false => a,
+        },
+        vector(from.translation).lerp(vector(to.translation), place),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_go_the_shorter_way_on_the_chord() {
+        let turned = |angle: f64| Transform {
+            rotation: DQuat::from_rotation_z(angle).to_array().map(|v| v as f32),
+            ..Transform::IDENTITY
+        };
+        let opposite = |mut t: Transform| {
+            t.rotation = t.rotation.map(|v| -v);
+            t
+        };
+        let (a, b) = (turned(0.0), turned(1.5));
+        let half = DMat4::from_rotation_z(0.75);
+        for b in [b, opposite(b)] {
+            assert!(blend(&a, &b, 0.5).abs_diff_eq(half, 1e-6));
+        }
+        let even = DMat4::from_rotation_z(0.375);
+        let quarter = blend(&a, &b, 0.25);
+        assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
+        let gone = Transform {
+            scale: [0.0; 3],
+            ..b
+        };
+        assert!(blend(&b, &gone, 0.5).abs_diff_eq(DMat4::from_rotation_z(1.5), 1e-6));
+    }
+}
