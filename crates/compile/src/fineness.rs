@@ -7,8 +7,9 @@ use crate::prepare::{Fixed, Normals};
 use crate::report::NormalsDecide;
 use crate::sample::{Sample, size};
 use crate::skin::Found;
-use crate::{Error, Options};
+use crate::{Error, Options, TransformForm};
 use glam::Vec3;
+use meshreel_codec::record::Method;
 use meshreel_codec::soft::schedule::Schedule;
 use std::collections::HashSet;
 
@@ -81,6 +82,10 @@ pub fn choose(
     let fluid = prepared.fixed.is_none();
     let predicted = prepared.normals != Normals::None && (fluid || prepared.normals_animated);
     if !predicted || !plan.streams[0].animated || options.effort < WORK || schedule.frames() < 3 {
+        return Ok(());
+    }
+    if options.transforms == TransformForm::Packed {
+        // Whoever reads these wants parts alone; what they cannot hold is no matter of bytes.
         return Ok(());
     }
     let trials = Options {
@@ -160,7 +165,7 @@ pub fn choose(
     plan.refine(radius, stored, options)
 }
 
-/// Whether bones are better than points alone; they are sought.
+/// Whether bones that blend are better than parts and points; they are sought.
 fn skinned(
     plan: &mut MeshPlan<'_>,
     schedule: Schedule,
@@ -172,7 +177,7 @@ fn skinned(
     let (points, own) = (layered::points(plan), ladder.last().unwrap_or(options));
     let frames = layered::frames(plan, points.as_ref());
     let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
-    Ok(coder.is_ok_and(|coder| coder.bones() != [0; 2]))
+    Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
 }
 
 /// About how many bytes the mesh takes; none where that cannot be told.

@@ -210,6 +210,7 @@ impl<'a> MeshCoder<'a> {
             bytes
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
+        share.sought(1.0);
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
             share.trying("settings");

@@ -363,11 +363,13 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
     for preset in [Preset::Small, Preset::Fast] {
         for axis in 0..3 {
             for tolerance in [1e-2, 1e-4, 1e-5] {
-                let wanted = Options {
+                let mut wanted = Options {
                     preset,
                     tolerance: Tolerance::Relative(tolerance),
                     ..options()
                 };
+                // With them positions may be finer, in each of the two by another part.
+                wanted.channels.normals = false;
                 let (reel, report) = holds(&field(axis, 0.0), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
                 assert_eq!(stream.coding, Coding::Heights, "{axis} {tolerance}");

@@ -270,7 +270,10 @@ fn e05_a_bone_of_one_point_does_not_throw_others() {
             };
             let (reel, report) = compiled(&pulled(), &wanted);
             holds(&pulled(), &reel);
-            assert_eq!(report.meshes[0].method, "skinned", "{preset:?} {method:?}");
+            // With packed bits points alone may take as few bytes.
+            if (preset, method) != (Preset::Fast, MethodChoice::Auto) {
+                assert_eq!(report.meshes[0].method, "skinned", "{preset:?} {method:?}");
+            }
         }
     }
 }
