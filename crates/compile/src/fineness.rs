@@ -19,6 +19,8 @@ const TURN: f64 = 1.0;
 const TURN_OF_PIECES: f64 = 0.25;
 /// … and never finer than this part of the diagonal over all frames.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
+/// Of more points × frames nothing is tried: reading them all for each trial takes longer than it is worth.
+const MOST_TRIED: usize = 1 << 22;
 /// Trials that are expected.
 pub const TRIALS: u64 = 5;
 /// So many pieces are many.
@@ -27,7 +29,9 @@ const PIECES: usize = 8;
 /// Trials do so much work, and there are none where less is asked for.
 const WORK: u32 = 2;
 /// Around the guess so far is looked, unless what was tried on the way takes so many times the bytes of the best.
-const RANGE: [f64; 2] = [0.2, 4.0];
+const RANGE: [f64; 2] = [0.2, 3.0];
+/// Those that lie nearer together are one.
+const APART: f64 = 1.4;
 const HOPELESS: f64 = 1.03;
 /// Digits of the tolerances that people ask for. They are what is tried, so that who asks for a larger one gets what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
@@ -66,7 +70,7 @@ impl Allowed {
         out.push(self.most);
         out.retain(|&r| r > low.max(self.least) && r < high && r <= self.most && r != self.guess);
         out.sort_by(f64::total_cmp);
-        out.dedup_by(|a, b| *a < 1.01 * *b);
+        out.dedup_by(|a, b| *a < APART * *b);
         out
     }
 }
@@ -102,6 +106,16 @@ pub fn choose(
     if most < finest {
         return Ok(());
     }
+    let decide = |part, radius| NormalsDecide {
+        finer: most / radius,
+        degrees: options.normal_tolerance,
+        larger: LARGER,
+        part,
+    };
+    if prepared.points * schedule.frames() as usize > MOST_TRIED {
+        plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decide(None, guess));
+        return Ok(());
+    }
     let real = plan.found.clone();
     let (share, found) = (&real.share, real.telling());
     share.trying("how fine normals want positions");
@@ -109,12 +123,6 @@ pub fn choose(
         let bytes = bytes_with(plan, radius, stored, schedule, trials, &found);
         share.weighed();
         bytes
-    };
-    let decide = |part, radius| NormalsDecide {
-        finer: most / radius,
-        degrees: options.normal_tolerance,
-        larger: LARGER,
-        part,
     };
     // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
     let Some(of_guess) = bytes_with(plan, guess, false, &trials) else {
@@ -128,9 +136,7 @@ pub fn choose(
     let mut best = (of_guess, guess, false);
     let (finer, coarser): (Vec<f64>, Vec<f64>) =
         allowed.tried().into_iter().partition(|&r| r < guess);
-    let mut walk = |list: &mut dyn Iterator<Item = f64>| {
-        // One that is worse may be bad luck.
-        let mut luck = true;
+    let mut walk = |list: &mut dyn Iterator<Item = f64>, mut luck: bool| {
         for radius in list {
             let Some(bytes) = bytes_with(plan, radius, false, &trials) else {
                 break;
@@ -142,9 +148,11 @@ pub fn choose(
             }
         }
     };
-    walk(&mut coarser.into_iter());
-    walk(&mut finer.into_iter().rev());
-    if most > best.1 * WORTH_SAYING && !fluid {
+    walk(&mut coarser.into_iter(), false);
+    // One that is worse may be bad luck.
+    walk(&mut finer.into_iter().rev(), true);
+    // Tangents are made from points and uvs: beside coarse ones they would take all the more.
+    if most > best.1 * WORTH_SAYING && !fluid && !plan.prepared.tangents {
         let stored = bytes_with(plan, most, true, &trials);
         best = stored.map_or(best, |bytes| match bytes < best.0 {
             true => (bytes, most, true),

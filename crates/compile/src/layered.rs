@@ -73,6 +73,8 @@ pub fn ladder(options: &Options) -> Vec<Options> {
 
 /// Those between would seldom be better than these, and often worse.
 const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
+/// Of so many points × frames luck is no part any more; up to the default the last step alone is taken then.
+const MUCH: usize = 1 << 18;
 
 /// What a mesh has in units of which its own frames are only a part.
 struct Standing {
@@ -195,6 +197,11 @@ impl<'a> MeshCoder<'a> {
         share.trying("settings");
         let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
+        let values = plan.prepared.points * schedule.frames() as usize;
+        let ladder = match (values > MUCH, ladder) {
+            (true, [_, own] | [own]) => std::slice::from_ref(own),
+            _ => ladder,
+        };
         let Some((own, below)) = ladder.split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
