@@ -1,9 +1,6 @@
 //! How far the search for methods is: what each mesh is expected to take, and what of it is done.
 
-use crate::plan::Candidate;
-use crate::prepare::Normals;
 use crate::report::{Phase, Progress};
-use crate::{MethodChoice, Options, Preset, fineness, layered, skin};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -36,6 +33,21 @@ pub struct Share<'a> {
     now: Mutex<String>,
 }
 
+/// What is ahead of a mesh.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ahead {
+    /// Points, and frames in which they move.
+    pub points: u64,
+    #[allow(missing_docs)]
+    pub frames: u64,
+    /// Sets of options that are compared.
+    pub options: u64,
+    /// Trials of how fine positions are kept.
+    pub trials: u64,
+    /// Bones may be sought.
+    pub bones: bool,
+}
+
 impl<'a> Meter<'a> {
     /// Nothing is ahead yet.
     pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
@@ -47,32 +59,15 @@ impl<'a> Meter<'a> {
     }
 
     /// Adds the work of a mesh; frames are coded after all of it.
-    pub fn share(&'a self, mesh: &Candidate<'_>, options: &Options) -> Share<'a> {
-        let (source, prepared) = (&mesh.source, &mesh.prepared);
-        let points = prepared.points as u64;
-        let frames = match (prepared.moving, source.moves) {
-            (false, _) => 0,
-            (true, Some([first, last])) => u64::from(last - first) + 1,
-            (true, None) => source.frames as u64,
-        };
-        let (values, layered) = (points * frames, options.preset != Preset::Classic);
-        let fixed = prepared.fixed.as_ref().filter(|_| layered);
-        let bones = BONES * points.min(LOOKED_AT);
-        let mut own = 0;
-        if let (Some(fixed), 1..) = (fixed, values) {
-            own += SETTINGS * values * layered::ladder(options).len() as u64;
-            if prepared.normals != Normals::None && prepared.normals_animated {
-                own += TRIAL * values * fineness::TRIALS;
-            }
-            let method = matches!(mesh.method, MethodChoice::Auto | MethodChoice::Skinned);
-            if method && options.effort >= skin::HASTY && fixed.grid.is_none() {
-                own += bones;
-            }
-        }
+    pub fn share(&'a self, path: &str, ahead: Ahead) -> Share<'a> {
+        let values = ahead.points * ahead.frames;
+        let bones = BONES * ahead.points.min(LOOKED_AT);
+        let settings = values * (SETTINGS * ahead.options + TRIAL * ahead.trials);
+        let own = settings + if ahead.bones { bones } else { 0 };
         self.total.fetch_add(own + CODED * values, Relaxed);
         Share {
             meter: self,
-            path: source.mesh.path.clone(),
+            path: path.into(),
             values,
             left: AtomicU64::new(own),
             bones,

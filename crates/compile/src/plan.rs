@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+mod ahead;
 mod transforms;
 
 /// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured to take.
@@ -804,7 +805,8 @@ impl<'a> Compiler<'a> {
             .into_iter()
             .filter(|m| !m.placements.is_empty())
             .map(|candidate| {
-                let share = meter.share(&candidate, self.options);
+                let path = &candidate.source.mesh.path;
+                let share = meter.share(path, candidate.ahead(self.options));
                 (candidate, share)
             })
             .collect();
