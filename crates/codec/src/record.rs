@@ -25,9 +25,10 @@
 //! | 0 | text | `path` | path of the source object |
 //! | … | 1 … 5 | `parent` | varint, 0 = none, else node + 1 |
 //! | … | 1 … 5 | `mesh` | varint, 0 = none, else mesh + 1 |
-//! | … | 1 | `flags` | bit 0 animated · bit 1 baked · bits 2–3 visibility (0 always, 1 never, 2 animated) · bit 4 `rest` is the identity and left out |
+//! | … | 1 | `flags` | bit 0 animated · bit 1 baked · bits 2–3 visibility (0 always, 1 never, 2 animated) · bit 4 `rest` is the identity and left out · bit 5 `reach` is there |
 //! | … | 40 or 0 | `rest` | transform |
 //! | … | 8 | `tolerance` | f64, world units |
+//! | … | 4 or 0 | `reach` | f32, above 0, finite; only of nodes without a mesh |
 //!
 //! A mesh:
 //!

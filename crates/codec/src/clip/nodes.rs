@@ -11,7 +11,7 @@
 //! where it has a pivot, the middle of that box is what is kept in place of the origin. Neither takes a byte.
 //!
 //! ```text
-//! box       of a node's own mesh (`bounds`), or of a locator the cube as far as it reaches, and of its children's boxes, these as the box of their eight corners moved by the child's rest transform. Nodes from the last to the first
+//! box       of a node's own mesh (`bounds`), or of a locator from −`reach` to `reach` along each axis, and of its children's boxes, these as the box of their eight corners moved by the child's rest transform. Nodes from the last to the first
 //! pivot     p = (low + high) · ½ of the box, if it has a pivot and all |p| < 10^30; else 0          origin   o = t + R·S·p of the rest transform
 //! reach     h = per axis the larger of |low − p| and |high − p|, times |scale| of the rest transform where that is not 0
 //! step      base · 2^(⌊code/4⌋ − 32) · 2^((code mod 4)/4)
