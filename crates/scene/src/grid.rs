@@ -33,6 +33,8 @@ const RATES: [f64; 14] = [
 const BAKED: f64 = 9.999;
 /// … up to this one.
 const HIGHEST: f64 = 1000.0;
+/// Keys that exporters put beside even times are off by less than so many steps.
+const NEARLY: f64 = 0.01;
 
 impl Grid {
     pub fn time(&self, i: usize) -> f64 {
@@ -47,7 +49,7 @@ impl Grid {
     }
 
     /// From the first to the last of `keys`: at the rate that they have, or one that they lie on, or else at `usual` frames
-    /// per second. The flag says whether all keys are on it. `None` without keys. `path` and `name` are for messages.
+    /// per second. The flag says whether all keys are on it; those of some exporters nearly are. `None` without keys. `path` and `name` are for messages.
     pub fn of(
         mut keys: Vec<f64>,
         usual: f64,
@@ -59,14 +61,16 @@ impl Grid {
             return Ok(None);
         };
         let found = rate(&keys, usual);
-        let fps = found.unwrap_or(usual);
-        let near = (first * fps).round() / fps;
-        let start = if (near - first).abs() <= slack(first) {
-            near
+        let near = found.is_none().then(|| nearly(&keys)).flatten();
+        let fps = found.or(near).unwrap_or(usual);
+        let on = (first * fps).round() / fps;
+        let start = if (on - first).abs() <= slack(first) {
+            on
         } else {
             first
         };
-        let intervals = ((last - start - slack(last)) * fps).ceil().max(0.0);
+        let late = near.map_or(slack(last), |fps| NEARLY / fps);
+        let intervals = ((last - start - late) * fps).ceil().max(0.0);
         if intervals >= MAX_FRAMES as f64 {
             return Err(Error::limit(
                 path,
@@ -123,6 +127,24 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
     [usual].into_iter().chain(RATES).find(|fps| fits(*fps))
 }
 
+/// The rate of keys that exporters wrote at even times, but with clocks of their own: each within [`NEARLY`] a step of where it is meant.
+fn nearly(keys: &[f64]) -> Option<f64> {
+    let (first, last) = (*keys.first()?, *keys.last()?);
+    let intervals = keys.len() as f64 - 1.0;
+    let own = intervals / (last - first);
+    let near = |(i, key): (usize, &f64)| ((key - first) * own - i as f64).abs() <= NEARLY;
+    if intervals < 8.0 || !(BAKED..=HIGHEST).contains(&own) || !keys.iter().enumerate().all(near) {
+        return None;
+    }
+    let named = [
+        own.round(),
+        (own * 2.0).round() / 2.0,
+        (own * 1.001).round() / 1.001,
+    ];
+    let same = |fps: &f64| *fps > 0.0 && (intervals * own / fps - intervals).abs() <= NEARLY;
+    Some(named.into_iter().find(same).unwrap_or(own))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +166,22 @@ mod tests {
         // A rate that is nobody's is kept as it is.
         let found = rate(&keys(100, 33.37, 0.0), 30.0).unwrap();
         assert!((found - 33.37).abs() < 1e-4, "{found}");
+    }
+
+    #[test]
+    fn keys_beside_their_grid_take_its_rate() {
+        let jitter = |i: usize| f64::from(i as u32 * 7 % 5) * 1e-5;
+        let all: Vec<f64> = (0..1309).map(|i| i as f64 / 37.5 + jitter(i)).collect();
+        let (grid, on) = Grid::of(all.clone(), 30.0, Path::new("x"), "walk")
+            .unwrap()
+            .unwrap();
+        assert_eq!((grid.fps, grid.samples, on), (37.5, 1309, false));
+        // Drawn ones do not.
+        let drawn: Vec<f64> = all.iter().map(|t| t + 0.003 * (t * 9.0).sin()).collect();
+        let (grid, on) = Grid::of(drawn, 30.0, Path::new("x"), "walk")
+            .unwrap()
+            .unwrap();
+        assert_eq!((grid.fps, on), (30.0, false));
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let moved = sampled || scene.nodes.iter().any(|n| n.samples > 1);
     if let (Some(fps), true) = (rig.takes.guessed(), sampled) {
         let what = format!(
-            "the keys have no rate of their own; meshes were sampled at {fps} frames per second"
+            "the keys are not at even times; meshes were sampled at {fps} frames per second"
         );
         remarks.push(Remark::new(&file, what));
     }

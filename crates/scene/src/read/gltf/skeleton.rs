@@ -266,7 +266,7 @@ impl Skeletons {
             }
             if used && !exact {
                 let what = format!(
-                    "its keys have no rate of their own; it was sampled at {} frames per second",
+                    "its keys are not at even times; it was sampled at {} frames per second",
                     grid.fps
                 );
                 remarks.push(Remark::new(&animation.name, what));
