@@ -109,7 +109,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     let mut remarks = Vec::new();
     for (m, record) in description.meshes.iter().enumerate() {
         if record.method == Method::Fluid && !shared.frames.has_runs(m) {
-            let what = "its faces change, and the file has no map of that (compile --full-source-map): it comes back in triangles";
+            let what = "its faces change, and the file has no map of that (it was compiled with --short-source-map, --strip or --preset classic): it comes back in triangles";
             remarks.push(Remark::new(&record.path, what));
         }
     }

@@ -104,7 +104,7 @@ impl<'a> FluidCoder<'a> {
 
     /// Notes of the frame's map back to the source, where these are wanted.
     fn note_source(&self, frame: u32, run: u32, laid: &Laid, order: &Order) {
-        if !self.options.full_source_map {
+        if self.options.strip || !self.options.full_source_map {
             return;
         }
         let lock = || self.maps.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,9 @@ use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Sco
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+/// What Blender writes at each mesh to tell its own importer of subdivision: nothing that an artist put there.
+const EXPORTERS_MARK: &str = "meshtype";
+
 /// Of the objects that are `kept`, and of those above them.
 pub fn remarks(
     scene: &Scene,
@@ -41,7 +44,8 @@ pub fn remarks(
         if let Some(id) = node.mesh.filter(|mesh| seen.insert(*mesh)) {
             of_mesh(&scene.meshes[id], options, &mut out)?;
         }
-        for (name, _) in &node.user_properties {
+        let own = node.user_properties.iter().map(|(name, _)| name);
+        for name in own.filter(|name| *name != EXPORTERS_MARK) {
             let meshes = below.get(&id).into_iter().flatten();
             let numbers = meshes.flat_map(|&mesh| &scene.meshes[mesh].numbers);
             if !numbers.into_iter().any(|n| n.attribute.name == *name) {

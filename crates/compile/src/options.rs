@@ -344,7 +344,7 @@ impl Default for Options {
             strict: false,
             dry_run: false,
             strip: false,
-            full_source_map: false,
+            full_source_map: true,
             meshes: Vec::new(),
             clips: ClipChoice::default(),
             lod: 0,
@@ -931,7 +931,7 @@ mod tests {
             assert!(lines.contains(&line), "{line} in {text}");
         }
         // What a run uses but the content does not depend on stays out.
-        for key in ["jobs", "memory", "strict", "strip", "full-source-map"] {
+        for key in ["jobs", "memory", "strict", "strip", "source-map"] {
             assert!(!text.contains(key), "{key}");
         }
         let count = lines.len();

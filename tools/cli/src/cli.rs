@@ -232,9 +232,11 @@ pub struct Content {
     /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
     #[arg(long, help_heading = "Content")]
     pub clips_only: bool,
-    /// Keep the source map of meshes whose faces change, too: extract then gives back their polygons, and points in the source's order. It takes about as much
-    /// as the mesh
+    /// Keep no source map of meshes whose faces change, where it takes about as much as the mesh: extract then gives back their triangles, in an order of their own
     #[arg(long, conflicts_with = "strip", help_heading = "Content")]
+    pub short_source_map: bool,
+    /// The usual: the source map of meshes whose faces change is kept, too
+    #[arg(long, conflicts_with_all = ["strip", "short_source_map"], hide = true)]
     pub full_source_map: bool,
     /// Leave out the source map (smaller file; verify then matches by nearest points)
     #[arg(long, help_heading = "Content")]

@@ -297,6 +297,8 @@ impl Content {
             remesh_blend: self.remesh_blend.or(lower.remesh_blend),
             strip: self.strip || lower.strip,
             full_source_map: self.full_source_map || lower.full_source_map,
+            short_source_map: self.short_source_map
+                || (lower.short_source_map && !self.full_source_map),
             clips_only: self.clips_only || lower.clips_only,
             lod: self.lod.or(lower.lod),
             cull_hidden: self.cull_hidden || lower.cull_hidden,

@@ -637,7 +637,7 @@ pub fn compile_options(file: &OptionsFile, unit: Option<Unit>) -> Result<Options
         options.memory = memory.0;
     }
     options.strip = content.strip;
-    options.full_source_map = content.full_source_map && !content.strip;
+    options.full_source_map = !content.short_source_map && !content.strip;
     options.meshes = (file.meshes.iter())
         .map(|section| {
             Ok(MeshOverride {
