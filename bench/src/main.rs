@@ -8,6 +8,7 @@ mod clips;
 mod compare;
 mod curves;
 mod decode;
+mod digests;
 mod fluid;
 mod frames;
 mod machine;
@@ -65,6 +66,8 @@ enum Command {
     Frames(frames::Arguments),
     /// What a small mesh costs: bytes, memory and time.
     Small(small::Arguments),
+    /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside those of a list.
+    Digests(digests::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),
 }
@@ -86,6 +89,7 @@ fn main() -> std::process::ExitCode {
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
+        Command::Digests(arguments) => digests::run(&arguments),
         Command::CompileSpeed(arguments) => speed::run(&arguments),
     };
     match result {
